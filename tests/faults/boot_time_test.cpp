@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+// needs: program
 // A host that does not count the time it was suspended (CLOCK_BOOTTIME fails, as under some sandboxes and emulators): leases
 // run by the monotonic clock there, and end. The decision is one for the process, so this is a program of its own.
 #include <support/environment.hpp>

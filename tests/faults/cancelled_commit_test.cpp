@@ -16,11 +16,11 @@
 #include <string>
 #include <system_error>
 
+BOOST_AUTO_TEST_SUITE(cancelled_commit)
+
 namespace lh = leasehold;
 using namespace leasehold_test;
 using namespace std::chrono_literals;
-
-BOOST_AUTO_TEST_SUITE(cancelled_commit)
 
 BOOST_AUTO_TEST_CASE(change_that_the_standby_has_not_confirmed_is_of_unknown_outcome)
 {

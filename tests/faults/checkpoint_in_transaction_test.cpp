@@ -25,6 +25,8 @@
 #include <thread>
 #include <type_traits>
 
+BOOST_AUTO_TEST_SUITE(checkpoint_in_transaction)
+
 namespace lh = leasehold;
 using namespace leasehold_test;
 using namespace std::chrono_literals;
@@ -48,8 +50,6 @@ std::string with_values(std::string sql, const std::string& text, const auto& gu
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(checkpoint_in_transaction)
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(checkpoint_is_there_with_the_write_or_not_at_all, Database, databases)
 {

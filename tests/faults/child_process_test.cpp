@@ -19,10 +19,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+BOOST_AUTO_TEST_SUITE(child_processes)
+
 using namespace leasehold_test;
 using namespace std::chrono_literals;
-
-BOOST_AUTO_TEST_SUITE(child_processes)
 
 BOOST_AUTO_TEST_CASE(a_process_outlives_the_thread_that_started_it)
 {

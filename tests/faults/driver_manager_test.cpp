@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// needs: server
+// needs: server, program
 // Settings of unixODBC in odbcinst.ini that change what a connection is.
 #include <contract/asked_once.hpp>
 #include <contract/odbc_connection.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// needs: server
+// needs: server, program
 // A process that ends while static objects hold a lease: its main thread's own objects are gone by then.
 #include <leasehold/odbc/odbc_store.hpp>
 

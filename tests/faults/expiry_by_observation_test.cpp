@@ -28,6 +28,8 @@
 #include <system_error>
 #include <utility>
 
+BOOST_AUTO_TEST_SUITE(expiry_by_observation)
+
 namespace lh = leasehold;
 using namespace leasehold_test;
 using namespace std::chrono_literals;
@@ -107,8 +109,6 @@ bool keeps_others_out(Store& store, const std::string& connection_string, faked_
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(expiry_by_observation)
 
 BOOST_AUTO_TEST_CASE(jumps_of_the_servers_clock_change_nothing)
 {

@@ -21,6 +21,8 @@
 #include <thread>
 #include <vector>
 
+BOOST_AUTO_TEST_SUITE(fail_over)
+
 namespace lh = leasehold;
 using namespace leasehold_test;
 using namespace std::chrono_literals;
@@ -35,8 +37,6 @@ std::string through(const tcp_gate& gate, const postgresql_server& server)
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(fail_over)
 
 BOOST_AUTO_TEST_CASE(synchronous_standby_has_all_that_was_granted)
 {

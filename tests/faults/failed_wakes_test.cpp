@@ -19,6 +19,8 @@
 #include <thread>
 #include <vector>
 
+BOOST_AUTO_TEST_SUITE(failed_wakes)
+
 using namespace leasehold_test;
 
 namespace {
@@ -49,7 +51,7 @@ std::ostream& operator<<(std::ostream& out, const hand_over& each)
 std::vector<hand_over> hand_overs(lh::odbc_store& one, lh::odbc_store& two)
 {
     std::atomic<int> grants = 0;
-    std::chrono::steady_clock::time_point released = now();  // whoever has the name, has this
+    std::chrono::steady_clock::time_point released = steady_now();  // whoever has the name, has this
     std::vector<hand_over> all;
     const auto take_turns = [&](lh::odbc_store& store, int first) {
         std::atomic<int> attempts = 0;
@@ -58,13 +60,13 @@ std::vector<hand_over> hand_overs(lh::odbc_store& one, lh::odbc_store& two)
         for (int turn = first; turn < turns; turn += 2) {
             if (!eventually([&] { return grants == turn; }, 60s)) return;
             attempts = 0;
-            const auto began = now();
+            const auto began = steady_now();
             auto guard = lease.acquire();
             all.push_back({turn, first == 0 ? "one" : "two", attempts, std::max<std::chrono::steady_clock::duration>(0ms, released - began),
-                           now() - released});
+                           steady_now() - released});
             ++grants;
             std::this_thread::sleep_for(one_hold);
-            released = now();
+            released = steady_now();
             guard.release();
         }
     };
@@ -84,13 +86,11 @@ void check_quick(const std::vector<hand_over>& all)
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(failed_wakes)
-
 BOOST_AUTO_TEST_CASE_TEMPLATE(hand_overs_are_quick_after_a_host_was_cut_off, Server, servers)
 {
     waiting_scene<Server> s{3};
     tcp_gate gate{s.server.port()};
-    lh::odbc_store gone{through(gate, s.server), lh::odbc_options{.session_locks = true}};
+    lh::odbc_store gone{through_gate(gate, s.server), lh::odbc_options{.session_locks = true}};
     std::error_code ec;
     BOOST_REQUIRE(gone.try_acquire("n", "gone", 1h, ec).granted());
     BOOST_REQUIRE(eventually([&] { return s.locks() == 1; }));
@@ -132,7 +132,7 @@ BOOST_AUTO_TEST_CASE(postgresql_notices_in_some_seconds_that_a_host_was_cut_off)
 {
     waiting_scene<postgresql_server> s;
     tcp_gate gate{s.server.port()};
-    lh::odbc_store gone{through(gate, s.server), lh::odbc_options{.session_locks = true}};
+    lh::odbc_store gone{through_gate(gate, s.server), lh::odbc_options{.session_locks = true}};
     std::error_code ec;
     BOOST_REQUIRE(gone.try_acquire("n", "gone", 1h, ec).granted());
     BOOST_REQUIRE(eventually([&] { return s.locks() == 1; }));
@@ -148,7 +148,7 @@ BOOST_AUTO_TEST_CASE(mariadb_that_is_told_to_look_notices_it_too)
     mariadb_server server{{"--plugin-load-add=metadata_lock_info", "--tcp_keepalive_time=5", "--tcp_keepalive_interval=2",
                            "--tcp_keepalive_probes=3"}};
     tcp_gate gate{server.port()};
-    lh::odbc_store gone{through(gate, server), lh::odbc_options{.session_locks = true}};
+    lh::odbc_store gone{through_gate(gate, server), lh::odbc_options{.session_locks = true}};
     gone.create_schema();
     std::error_code ec;
     BOOST_REQUIRE(gone.try_acquire("n", "gone", 1h, ec).granted());
@@ -164,7 +164,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_waiter_that_was_cut_off_leaves_the_queue_in_some
 {
     waiting_scene<Server> s;
     tcp_gate gate{s.server.port()};
-    lh::odbc_store gone{through(gate, s.server), lh::odbc_options{.session_locks = true}};
+    lh::odbc_store gone{through_gate(gate, s.server), lh::odbc_options{.session_locks = true}};
     lh::basic_lease holder{s.stores[0], "n", terms};
     auto guard = holder.try_acquire();
     BOOST_REQUIRE(eventually([&] { return s.locks() == 1; }));
@@ -192,7 +192,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(the_first_waiter_comes_within_40_ms_of_the_end_of_
         lh::basic_lease waiter{s.stores[1], "n", terms};
         const auto expiry = s.expiry_of("n");
         auto guard = waiter.acquire();
-        late.push_back(now() - expiry.latest);
+        late.push_back(steady_now() - expiry.latest);
         guard.release();
     }
     std::ranges::sort(late);
@@ -209,9 +209,9 @@ BOOST_AUTO_TEST_CASE(an_index_can_be_made_concurrently_while_somebody_waits)
     std::jthread waiting{[&] { const auto next = waiter.acquire(); }};
     BOOST_REQUIRE(s.are_in_line(1));
     s.ask("create table made (id int)");
-    const auto begun = now();
+    const auto begun = steady_now();
     s.ask("create index concurrently on made (id)");
-    BOOST_TEST((now() - begun < 25s));  // two waits for all who run a statement; one of them lasted a minute
+    BOOST_TEST((steady_now() - begun < 25s));  // two waits for all who run a statement; one of them lasted a minute
     guard.release();
 }
 

@@ -19,11 +19,11 @@
 #include <thread>
 #include <type_traits>
 
+BOOST_AUTO_TEST_SUITE(fence_isolation)
+
 namespace lh = leasehold;
 using namespace leasehold_test;
 using namespace std::chrono_literals;
-
-BOOST_AUTO_TEST_SUITE(fence_isolation)
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(sees_what_happened_since_the_transactions_snapshot, Database, networked)
 {

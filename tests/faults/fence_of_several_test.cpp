@@ -13,6 +13,8 @@
 #include <string>
 #include <vector>
 
+BOOST_AUTO_TEST_SUITE(fence_of_several)
+
 namespace lh = leasehold;
 using namespace leasehold_test;
 using namespace std::chrono_literals;
@@ -45,8 +47,6 @@ auto take_over(scene<Database>& s, const Guard& guard, Theirs& theirs, const std
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(fence_of_several)
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(permit_is_confirmed_until_another_has_it, Database, databases)
 {

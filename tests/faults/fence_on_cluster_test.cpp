@@ -19,6 +19,8 @@
 #include <string>
 #include <system_error>
 
+BOOST_AUTO_TEST_SUITE(fence_on_cluster)
+
 using namespace leasehold_test;
 
 namespace {
@@ -36,8 +38,6 @@ struct cluster_scene : fenced_cluster_scene {
 };
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(fence_on_cluster)
 
 BOOST_AUTO_TEST_CASE(write_after_a_take_over_on_another_node_is_refused)
 {

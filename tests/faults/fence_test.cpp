@@ -22,6 +22,8 @@
 #include <string>
 #include <system_error>
 
+BOOST_AUTO_TEST_SUITE(fence)
+
 namespace lh = leasehold;
 using namespace leasehold_test;
 using namespace std::chrono_literals;
@@ -32,8 +34,6 @@ namespace {
 constexpr auto slack = 2s;
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(fence)
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(confirms_the_current_term_and_again, Database, databases)
 {

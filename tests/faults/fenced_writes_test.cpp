@@ -24,6 +24,8 @@
 #include <thread>
 #include <vector>
 
+BOOST_AUTO_TEST_SUITE(fenced_writes)
+
 using namespace leasehold_test;
 
 namespace {
@@ -115,8 +117,6 @@ struct frozen_writer {
 };
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(fenced_writes)
 
 // Not a test by itself: what the child of others does.
 BOOST_AUTO_TEST_CASE(as_a_child_that_writes_late)

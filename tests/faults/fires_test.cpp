@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// needs: server
+// needs: server, program
 // A job once per fire, by five processes that are killed at random: each fire is completed exactly once, as the job's own table says.
 #include <contract/asked_once.hpp>
 #include <contract/odbc_connection.hpp>

@@ -20,6 +20,8 @@
 #include <system_error>
 #include <vector>
 
+BOOST_AUTO_TEST_SUITE(frozen_release)
+
 namespace lh = leasehold;
 namespace od = lh::odbc::detail;
 using namespace leasehold_test;
@@ -33,8 +35,6 @@ bool is_mysql(const postgresql_server&) { return false; }
 bool is_mysql(const mariadb_server& server) { return server.is_mysql(); }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(frozen_release)
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(rows_are_free_for_others_within_a_call_timeout, Server, servers)
 {

@@ -26,6 +26,8 @@
 #include <system_error>
 #include <vector>
 
+BOOST_AUTO_TEST_SUITE(frozen_server)
+
 namespace lh = leasehold;
 using namespace leasehold_test;
 using namespace std::chrono_literals;
@@ -57,8 +59,6 @@ struct scene {
 };
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(frozen_server)
 
 // The holder of a term that was taken over may believe in it still. PostgreSQL's grant is one statement, which it finds when it goes on.
 BOOST_AUTO_TEST_CASE(term_that_was_granted_late_is_ended_if_the_name_was_free_and_runs_out_otherwise)

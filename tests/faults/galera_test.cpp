@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// needs: server, quiet
+// needs: server, quiet, program
 // A cluster of three real nodes, with clients at different ones: what the contract promises holds across them.
 #include <contract/asked_once.hpp>
 #include <contract/odbc_connection.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// needs: server, quiet, mysql
+// needs: server, quiet, program, mysql
 // MySQL's Group Replication, three real nodes, with clients at different ones. Its nodes don't see each other's locks, and one
 // that lags shows what was: whatever is granted, extended or fenced must be certified.
 #include <contract/asked_once.hpp>

@@ -30,6 +30,8 @@
 #include <sql.h>
 #include <sqlext.h>
 
+BOOST_AUTO_TEST_SUITE(hanging_calls)
+
 namespace lh = leasehold;
 using namespace leasehold_test;
 using namespace std::chrono_literals;
@@ -94,8 +96,6 @@ std::optional<std::string> next_word(child_process& child, const std::string& wo
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(hanging_calls)
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(are_bounded_and_counted_and_end_when_the_server_goes_on, Server, servers)
 {

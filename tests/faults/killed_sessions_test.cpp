@@ -27,6 +27,8 @@
 #include <type_traits>
 #include <vector>
 
+BOOST_AUTO_TEST_SUITE(killed_sessions)
+
 namespace lh = leasehold;
 using namespace leasehold_test;
 using namespace std::chrono_literals;
@@ -201,8 +203,6 @@ struct scene {
 };
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(killed_sessions)
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(a_thousand_kills_leave_no_connection_file_or_thread_behind_and_no_wrong_answer, Server,
                               servers)

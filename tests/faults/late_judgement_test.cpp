@@ -18,6 +18,8 @@
 #include <string>
 #include <system_error>
 
+BOOST_AUTO_TEST_SUITE(late_judgement)
+
 namespace lh = leasehold;
 using namespace leasehold_test;
 using namespace std::chrono_literals;
@@ -28,8 +30,6 @@ using servers = boost::mpl::list<postgresql_server, mariadb_server>;
 const lh::odbc_options patient{.call_timeout = 10s, .lock_timeout = 5s, .session_locks = false};
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(late_judgement)
 
 // Somebody has locked the row, and changes nothing.
 BOOST_AUTO_TEST_CASE_TEMPLATE(renewal_that_waits_for_a_locked_row_revives_no_term, Server, servers)

@@ -18,6 +18,8 @@
 #include <system_error>
 #include <thread>
 
+BOOST_AUTO_TEST_SUITE(leader)
+
 namespace lh = leasehold;
 using namespace leasehold_test;
 using namespace std::chrono_literals;
@@ -62,8 +64,6 @@ struct candidate {
 };
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(leader)
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(an_outage_of_the_server_shorter_than_the_ttl_costs_no_leadership, Server, servers)
 {

@@ -20,6 +20,8 @@
 #include <thread>
 #include <vector>
 
+BOOST_AUTO_TEST_SUITE(locked_tables)
+
 namespace lh = leasehold;
 using namespace leasehold_test;
 using namespace std::chrono_literals;
@@ -142,8 +144,6 @@ void check_tables_named_like_words(const std::string& connection_string)
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(locked_tables)
 
 BOOST_AUTO_TEST_CASE(a_table_locked_on_mariadb_keeps_no_statement_beyond_its_call)
 {

@@ -22,6 +22,8 @@
 #include <thread>
 #include <vector>
 
+BOOST_AUTO_TEST_SUITE(lost_connections)
+
 namespace lh = leasehold;
 using namespace leasehold_test;
 using namespace std::chrono_literals;
@@ -112,8 +114,6 @@ void check_losses(Server& server, const std::string& extra, std::vector<std::str
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(lost_connections)
 
 BOOST_AUTO_TEST_CASE(postgresql_in_plain_text)
 {

@@ -17,6 +17,8 @@
 #include <string>
 #include <system_error>
 
+BOOST_AUTO_TEST_SUITE(lost_replies)
+
 namespace lh = leasehold;
 using namespace leasehold_test;
 using namespace std::chrono_literals;
@@ -80,8 +82,6 @@ using scenes = boost::mpl::list<scene<postgresql_server, lh::odbc_store>, scene<
                                 scene<postgresql_server, lh::observing_odbc_store>>;
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(lost_replies)
 
 BOOST_FIXTURE_TEST_CASE_TEMPLATE(forced_release_ends_one_term, Scene, scenes, Scene)
 {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+// needs: program
 // Drivers and databases that nobody has tuned for, and that don't keep what they say: support/lying_driver. Whatever it lies
 // about, the store works, or says that it can't; never are there two holders, or a token that the table doesn't have.
 #include <leasehold/leasehold.hpp>

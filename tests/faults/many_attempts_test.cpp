@@ -36,6 +36,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+BOOST_AUTO_TEST_SUITE(many_attempts)
+
 namespace lh = leasehold;
 using namespace leasehold_test;
 using namespace std::chrono_literals;
@@ -139,8 +141,6 @@ void expect_free(lh::odbc_store& store, const std::vector<std::string>& names)
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(many_attempts)
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(take_few_statements, Server, servers)
 {

@@ -20,6 +20,8 @@
 #include <utility>
 #include <vector>
 
+BOOST_AUTO_TEST_SUITE(names_without_key)
+
 namespace lh = leasehold;
 using namespace leasehold_test;
 using namespace std::chrono_literals;
@@ -174,8 +176,6 @@ struct sqlite_file {
 };
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(names_without_key)
 
 BOOST_FIXTURE_TEST_CASE(sqlite_tells_of_them, sqlite_file) { check_shapes(connection_string, of_sqlite); }
 

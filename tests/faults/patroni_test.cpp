@@ -24,6 +24,8 @@
 #include <thread>
 #include <vector>
 
+BOOST_AUTO_TEST_SUITE(patroni)
+
 namespace lh = leasehold;
 using namespace leasehold_test;
 using namespace std::chrono_literals;
@@ -174,8 +176,6 @@ struct scene {
 };
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(patroni)
 
 BOOST_AUTO_TEST_CASE(with_synchronous_mode_a_fail_over_loses_nothing)
 {

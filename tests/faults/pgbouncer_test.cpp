@@ -24,6 +24,8 @@
 #include <thread>
 #include <vector>
 
+BOOST_AUTO_TEST_SUITE(behind_pgbouncer)
+
 namespace lh = leasehold;
 using namespace leasehold_test;
 using namespace std::chrono_literals;
@@ -107,8 +109,6 @@ bool waits_for_a_lock(postgresql_server& server)
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(behind_pgbouncer)
 
 BOOST_AUTO_TEST_CASE(nothing_is_left_on_the_poolers_sessions)
 {

@@ -15,6 +15,8 @@
 #include <stdexcept>
 #include <string>
 
+BOOST_AUTO_TEST_SUITE(pgpool_in_front)
+
 namespace lh = leasehold;
 using namespace leasehold_test;
 using namespace std::chrono_literals;
@@ -45,8 +47,6 @@ struct scene {
 };
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(pgpool_in_front)
 
 BOOST_AUTO_TEST_CASE(session_whose_reads_go_to_a_standby_is_refused)
 {

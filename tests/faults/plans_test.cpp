@@ -29,6 +29,8 @@
 #include <utility>
 #include <vector>
 
+BOOST_AUTO_TEST_SUITE(plans)
+
 namespace lh = leasehold;
 namespace od = lh::odbc::detail;
 using namespace leasehold_test;
@@ -228,8 +230,6 @@ struct by_observation {
 using kinds_of_stores = boost::mpl::list<by_server_clock, by_observation>;
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(plans)
 
 BOOST_AUTO_TEST_CASE(mariadb_finds_rows_by_the_primary_key)
 {

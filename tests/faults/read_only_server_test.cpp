@@ -16,6 +16,8 @@
 #include <string_view>
 #include <system_error>
 
+BOOST_AUTO_TEST_SUITE(read_only_server)
+
 namespace lh = leasehold;
 using namespace leasehold_test;
 using namespace std::chrono_literals;
@@ -39,8 +41,6 @@ std::string through(const tcp_gate& gate, const database_server& server)
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(read_only_server)
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(is_left_once_the_address_leads_to_another, Server, servers)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// needs: server
+// needs: server, program
 // The servers of the test support themselves, through plain ODBC: what the other tests stand on.
 #include <support/environment.hpp>
 #include <support/eventually.hpp>

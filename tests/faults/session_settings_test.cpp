@@ -25,6 +25,8 @@
 
 #include <sys/mount.h>
 
+BOOST_AUTO_TEST_SUITE(session_settings)
+
 namespace lh = leasehold;
 using namespace leasehold_test;
 using namespace std::chrono_literals;
@@ -100,8 +102,6 @@ struct sqlite_file {
 };
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(session_settings)
 
 // As a table of another library has them: not of bytes.
 BOOST_AUTO_TEST_CASE(a_connection_string_of_mariadb_changes_no_lease)

@@ -20,6 +20,8 @@
 #include <string>
 #include <thread>
 
+BOOST_AUTO_TEST_SUITE(shards_on_sqlite)
+
 namespace lh = leasehold;
 using namespace leasehold_test;
 using namespace std::chrono_literals;
@@ -47,8 +49,6 @@ struct member {
 };
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(shards_on_sqlite)
 
 BOOST_AUTO_TEST_CASE(have_one_owner_each_and_go_to_those_that_join_and_stay)
 {

@@ -35,6 +35,8 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+BOOST_AUTO_TEST_SUITE(shards)
+
 namespace lh = leasehold;
 using namespace leasehold_test;
 using namespace std::chrono_literals;
@@ -153,8 +155,6 @@ private:
 };
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(shards)
 
 // Not a test by itself: one of the processes of the next one.
 BOOST_AUTO_TEST_CASE(as_a_process_that_is_a_member)

@@ -23,6 +23,8 @@
 #include <thread>
 #include <vector>
 
+BOOST_AUTO_TEST_SUITE(slow_connecting)
+
 namespace lh = leasehold;
 using namespace leasehold_test;
 using namespace std::chrono_literals;
@@ -62,8 +64,6 @@ struct scene {
 };
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(slow_connecting)
 
 // A whole number of seconds: where a driver keeps a time-out for connecting, it must not be the call's.
 BOOST_AUTO_TEST_CASE_TEMPLATE(keeps_a_store_from_its_first_calls_only, Server, servers)

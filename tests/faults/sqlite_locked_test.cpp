@@ -15,11 +15,11 @@
 #include <string>
 #include <system_error>
 
+BOOST_AUTO_TEST_SUITE(sqlite_locked)
+
 namespace lh = leasehold;
 using namespace leasehold_test;
 using namespace std::chrono_literals;
-
-BOOST_AUTO_TEST_SUITE(sqlite_locked)
 
 BOOST_AUTO_TEST_CASE(does_not_make_ones_own_term_busy_nor_forget_a_release)
 {

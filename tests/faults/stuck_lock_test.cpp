@@ -15,6 +15,8 @@
 #include <thread>
 #include <vector>
 
+BOOST_AUTO_TEST_SUITE(stuck_lock)
+
 namespace lh = leasehold;
 using namespace leasehold_test;
 using namespace std::chrono_literals;
@@ -31,8 +33,6 @@ std::string advisory_locks(postgresql_server& server)
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(stuck_lock)
 
 BOOST_AUTO_TEST_CASE(a_lock_that_is_stuck_costs_each_hand_over_a_short_delay)
 {

@@ -20,6 +20,8 @@
 #include <system_error>
 #include <vector>
 
+BOOST_AUTO_TEST_SUITE(taken_over_tables)
+
 namespace lh = leasehold;
 using namespace leasehold_test;
 using namespace std::chrono_literals;
@@ -131,8 +133,6 @@ struct sqlite_file {
 };
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(taken_over_tables)
 
 BOOST_AUTO_TEST_CASE(postgresql_may_have_infinite_expiries)
 {

@@ -22,6 +22,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+BOOST_AUTO_TEST_SUITE(gate)
+
 using namespace leasehold_test;
 using namespace std::chrono_literals;
 
@@ -112,8 +114,6 @@ struct scene {
 };
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(gate)
 
 BOOST_AUTO_TEST_CASE(bytes_and_the_end_pass_both_ways)
 {

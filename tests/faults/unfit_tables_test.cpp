@@ -19,6 +19,8 @@
 #include <system_error>
 #include <vector>
 
+BOOST_AUTO_TEST_SUITE(unfit_tables)
+
 namespace lh = leasehold;
 using namespace leasehold_test;
 using namespace std::chrono_literals;
@@ -113,8 +115,6 @@ void check_unhealthy(const std::string& connection_string, const std::vector<std
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(unfit_tables)
 
 BOOST_AUTO_TEST_CASE(mariadb_tells_at_once_of_a_constraint_that_refuses_a_name)
 {

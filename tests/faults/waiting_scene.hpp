@@ -133,14 +133,14 @@ struct waiting_scene {
     }
 };
 
-inline std::string through(const tcp_gate& gate, const database_server& server)
+inline std::string through_gate(const tcp_gate& gate, const database_server& server)
 {
     std::string text = server.connection_string();
     const std::string port = "Port=" + std::to_string(server.port());
     return text.replace(text.find(port), port.size(), "Port=" + std::to_string(gate.port()));
 }
 
-inline std::chrono::steady_clock::time_point now() { return std::chrono::steady_clock::now(); }
+inline std::chrono::steady_clock::time_point steady_now() { return std::chrono::steady_clock::now(); }
 
 struct counted {
     std::atomic<int>& attempts;

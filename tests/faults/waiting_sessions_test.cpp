@@ -21,9 +21,9 @@
 #include <thread>
 #include <vector>
 
-using namespace leasehold_test;
-
 BOOST_AUTO_TEST_SUITE(waiting_sessions)
+
+using namespace leasehold_test;
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(a_waiter_whose_session_is_ended_goes_on_waiting, Server, servers)
 {
@@ -34,13 +34,13 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_waiter_whose_session_is_ended_goes_on_waiting, S
     std::chrono::steady_clock::time_point got;
     std::jthread waiting{[&] {
         const auto next = waiter.acquire();
-        got = now();
+        got = steady_now();
     }};
     BOOST_REQUIRE(s.are_in_line(1));
     s.end_session_of_waiter();
     BOOST_REQUIRE(s.are_in_line(1));  // again
     s.end_session_of_waiter();
-    const auto released = now();
+    const auto released = steady_now();
     guard.release();
     waiting.join();
     BOOST_TEST((got - released < 2s));
@@ -56,13 +56,13 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_holder_whose_session_is_ended_still_releases, Se
     std::chrono::steady_clock::time_point got;
     std::jthread waiting{[&] {
         const auto next = waiter.acquire();
-        got = now();
+        got = steady_now();
     }};
     BOOST_REQUIRE(s.are_in_line(1));
     s.end_session_of_holder();
     BOOST_REQUIRE(s.are_in_line(0));
     BOOST_TEST(guard.renew());
-    const auto released = now();
+    const auto released = steady_now();
     BOOST_TEST(guard.release() == lh::release_outcome::released);
     waiting.join();
     BOOST_TEST((got - released < 2s));
@@ -155,7 +155,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(the_table_can_be_altered_while_somebody_waits, Ser
     std::chrono::steady_clock::time_point got;
     std::jthread waiting{[&] {
         const auto next = waiter.acquire();
-        got = now();
+        got = steady_now();
     }};
     BOOST_REQUIRE(s.are_in_line(1));
     std::atomic<bool> altered = false;
@@ -166,7 +166,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(the_table_can_be_altered_while_somebody_waits, Ser
     BOOST_TEST(eventually([&] { return altered.load(); }));
     if (!altered) s.end_session_of_waiter();  // so that this ends
     BOOST_TEST(guard.renew());
-    const auto released = now();
+    const auto released = steady_now();
     guard.release();
     waiting.join();
     BOOST_TEST((got - released < at_once));
@@ -214,7 +214,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(session_that_hangs_in_a_call_loses_its_locks, Serv
 {
     waiting_scene<Server> s;
     tcp_gate gate{s.server.port()};
-    lh::odbc_store store{through(gate, s.server), lh::odbc_options{.call_timeout = 2s, .session_locks = true}};
+    lh::odbc_store store{through_gate(gate, s.server), lh::odbc_options{.call_timeout = 2s, .session_locks = true}};
     std::error_code ec;
     const auto granted = store.try_acquire("n", "we", 60s, ec);
     BOOST_REQUIRE(granted.granted());

@@ -27,6 +27,8 @@
 
 #include <sys/types.h>
 
+BOOST_AUTO_TEST_SUITE(waiting)
+
 using namespace leasehold_test;
 
 namespace {
@@ -58,8 +60,6 @@ private:
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(waiting)
-
 BOOST_AUTO_TEST_CASE_TEMPLATE(a_release_wakes_the_waiter_and_a_renewal_does_not, Server, servers)
 {
     waiting_scene<Server> s;
@@ -73,7 +73,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_release_wakes_the_waiter_and_a_renewal_does_not,
     lh::fencing_token token;
     std::jthread waiting{[&] {
         const auto next = waiter.acquire();
-        got = now();
+        got = steady_now();
         token = next.token();
     }};
     BOOST_REQUIRE(s.are_in_line(1));
@@ -87,7 +87,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_release_wakes_the_waiter_and_a_renewal_does_not,
     for (int i = 0; i < 10; ++i) BOOST_TEST(guard.renew());
     BOOST_TEST(throughout([&] { return attempts == looks; }, 1s));
     const auto first = guard.token();
-    const auto released = now();
+    const auto released = steady_now();
     guard.release();
     waiting.join();
     BOOST_TEST((got - released < at_once));
@@ -114,10 +114,10 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(waiters_get_their_turn_in_the_order_they_came, Ser
         });
         BOOST_REQUIRE(s.are_in_line(static_cast<int>(i) + 1));
     }
-    const auto released = now();
+    const auto released = steady_now();
     guard.release();
     waiting.clear();
-    BOOST_TEST((now() - released < 4 * at_once));
+    BOOST_TEST((steady_now() - released < 4 * at_once));
     BOOST_REQUIRE(order.size() == waiters);
     BOOST_TEST(std::ranges::is_sorted(order));
     BOOST_TEST(s.nothing_is_left(0));
@@ -157,20 +157,20 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_wait_that_ends_leaves_nothing_behind, Server, se
     bool granted = true;
     std::jthread waiting{[&] {
         granted = is_held(waiter.acquire(stop.get_token()));
-        ended = now();
+        ended = steady_now();
     }};
     BOOST_REQUIRE(s.are_in_line(1));
     const int sessions = s.sessions();
-    const auto cancelled = now();
+    const auto cancelled = steady_now();
     stop.request_stop();
     waiting.join();
     BOOST_TEST(!granted);
     BOOST_TEST((ended - cancelled < 100ms));
     BOOST_TEST(s.nothing_is_left(1));
 
-    const auto begun = now();
+    const auto begun = steady_now();
     BOOST_TEST(!is_held(waiter.try_acquire_for(300ms)));
-    BOOST_TEST((now() - begun < 400ms));
+    BOOST_TEST((steady_now() - begun < 400ms));
     BOOST_TEST(s.nothing_is_left(1));
     BOOST_TEST(s.sessions() == sessions);  // the one that waited is kept for the next wait
     BOOST_TEST(s.row("n") == row);
@@ -235,7 +235,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(after_a_holder_that_was_killed_the_first_waiter_ho
             lh::basic_lease lease{counting, "n", terms};
             const auto turn = lease.acquire();
             int nobody = -1;
-            if (next.compare_exchange_strong(nobody, static_cast<int>(i))) got = now();
+            if (next.compare_exchange_strong(nobody, static_cast<int>(i))) got = steady_now();
         });
         BOOST_REQUIRE(s.are_in_line(static_cast<int>(i) + 1));
     }
@@ -266,8 +266,8 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_holder_that_hangs_with_the_lock_does_not_hold_fo
     const auto expiry = s.expiry_of("n");
     auto guard = waiter.acquire();
     BOOST_TEST(guard.held());
-    BOOST_TEST((now() >= expiry.earliest - 5ms));
-    BOOST_TEST((now() - expiry.latest < 150ms));
+    BOOST_TEST((steady_now() >= expiry.earliest - 5ms));
+    BOOST_TEST((steady_now() - expiry.latest < 150ms));
     BOOST_TEST(s.in_line() == 0);
     BOOST_TEST(guard.release() == lh::release_outcome::released);
     // A process that comes now can't have the lock either, and does not wait for it for long.
@@ -288,7 +288,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(readers_and_writers_are_served_in_the_order_in_whi
     std::chrono::steady_clock::time_point got;
     std::jthread waiting{[&](const std::stop_token& stop) {
         auto next = waits.try_acquire_shared_for(30s);
-        got = now();
+        got = steady_now();
         read = next.held();
         while (!stop.stop_requested()) std::this_thread::sleep_for(1ms);
     }};
@@ -296,16 +296,16 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(readers_and_writers_are_served_in_the_order_in_whi
     BOOST_REQUIRE(throughout([&] { return !read.load(); }, 200ms));  // it is the first of the line by now
     std::jthread writing{[&] {
         auto writer = writes.try_acquire_for(30s);
-        got = now();
+        got = steady_now();
         wrote = writer.held();
     }};
     BOOST_REQUIRE(s.are_in_line(1));
-    auto released = now();
+    auto released = steady_now();
     reader.release();
     BOOST_REQUIRE(eventually([&] { return read.load(); }));
     BOOST_TEST((got - released < at_once));
     BOOST_TEST(throughout([&] { return !wrote.load(); }, 100ms));
-    released = now();
+    released = steady_now();
     waiting.request_stop();
     waiting.join();
     writing.join();
@@ -380,10 +380,10 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(terms_that_wake_one_name_have_one_lock_until_the_l
     s.stores[0].release_many(one, released, ec);
     BOOST_TEST((released[0] == lh::batch_answer::yes));
     BOOST_TEST(throughout([&] { return !waits.has_lock(); }, 200ms));
-    const auto last = now();
+    const auto last = steady_now();
     BOOST_TEST(s.stores[0].release("n 2", "we", answers[2]->token, 0s, ec));
     BOOST_TEST(eventually([&] { return waits.has_lock(); }));
-    BOOST_TEST((now() - last < at_once));
+    BOOST_TEST((steady_now() - last < at_once));
 }
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(term_that_is_lost_or_not_renewed_gives_the_lock_back_that_it_shares, Server, servers)

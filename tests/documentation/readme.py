@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: BSL-1.0
 """Checks README.md and README.ko.md. readme.py [FOLDER OF THE REPOSITORY [PROGRAM COMMAND]]
 
-README.md is short, and its sections are in their order; its table of purposes has ten rows, each with one link to a page. In each section
-the two have the same code blocks, the same code within the text, the same links and the same figures. The program is
+README.md is short, and its sections are in their order; its table of purposes has ten rows, each with one link to a page. Each library that
+it compares has a section in docs/beside_others.md. In each section the two have the same code blocks, the same code within the text, the same
+links and the same figures. The front page of the web site has README.md's first commands, and says of its live picture what that is. The program is
 examples/quick_start.cpp, and PROGRAM, built from it, prints what README.md shows: the token is 2 at the second start, and while COMMAND,
 leasehold's own, holds the lease, another host is doing it. The lines of the demo are lines of its recording, in
 that order. The durations are near those of docs/performance/results.tsv."""
@@ -19,6 +20,8 @@ FRONT_PAGE = "docs/site/index.md"
 EXAMPLE = "examples/quick_start.cpp"
 RECORDING = "docs/site/.vitepress/theme/demo.cast"
 RESULTS = "docs/performance/results.tsv"
+PEERS = "docs/beside_others.md"
+REPLICA = "docs/site/live/replica.hpp"
 LINES = 179
 SECTIONS = ["A program", "Install", "I want X: use Y", "What is promised", "Beside others", "Platforms"]
 PURPOSES = 10
@@ -30,6 +33,10 @@ FIGURES = {
     "from the end of a killed holder's ttl to the next holder": ("hand_over", "{}", "after the expiry, holder killed", 1),
 }
 NEAR = 1.5
+# What the front page says of its live picture, and what stands in the code of that.
+LIVE = [("A lease lasts 4 s unless it is renewed", ".ttl = 4s"), ("its holder stops half a second earlier", ".safety_margin = 500ms"),
+        ("they divide six shards", "shard_count = 6;")]
+NUMBERS = "no one two three four five six seven eight nine ten eleven twelve".split()
 
 
 def sections(text):
@@ -57,8 +64,8 @@ def figures(text):
     text = re.sub(r"\]\([^)]+\)", "]", without_code_blocks(text))
     text = re.sub(r"^\d+\. ", "", text, flags=re.M)
     text = re.sub(r"(\d{4})년 \d+월", r"\1", text)
-    # 3분의 1 is "a third".
-    text = text.replace("3분의 1", "")
+    # 3분의 1 is "a third", 10분의 1 "a tenth".
+    text = re.sub(r"\d+분의 1", "", text)
     return sorted(re.findall(r"\d[\d.,]*\d|\d", text))
 
 
@@ -101,6 +108,29 @@ def other_first_lines(english, front_page):
         yield f"{FRONT_PAGE} has not the first commands of {ENGLISH}"
 
 
+def other_live_picture(front_page, replica):
+    for said, code in LIVE:
+        if said not in front_page.replace("\n", " ") or code not in replica:
+            yield f"{FRONT_PAGE} says {said!r}, or {REPLICA} {code!r}, no longer"
+
+
+def rows_of(text):
+    return [row.strip("| ").split(" | ") for row in re.findall(r"^\|.*\|$", text, flags=re.M)]
+
+
+def other_peers(english, peers):
+    """Who is compared, in one order; and how many other locks were measured."""
+    rows = rows_of(section(english, "Beside others"))
+    compared = [row[0].split(" (")[0].split()[-1 if "Jdbc" in row[0] else 0] for row in rows if re.match(r"[\w .-]+ \(", row[0])]
+    headings = re.findall(r"^## (.*)$", peers, flags=re.M)
+    with_sections = [heading for heading in headings if heading not in ("Measured side by side", "When to take one of them")]
+    if len(compared) != len(with_sections) or not all(name in heading for name, heading in zip(compared, with_sections)):
+        yield f"{ENGLISH} compares {compared}, and {PEERS} {with_sections}"
+    others = sum(not row[0].startswith("**") for row in rows_of(section(peers, "Measured side by side"))[2:])
+    if f"beside {NUMBERS[others]} other locks" not in english:
+        yield f"{PEERS} measures {others} other locks, and {ENGLISH} says another number"
+
+
 def wrong_shape(english):
     count = len(english.splitlines())
     if count > LINES:
@@ -108,7 +138,7 @@ def wrong_shape(english):
     found = re.findall(r"^## (.*)$", english, flags=re.M)
     if found != SECTIONS:
         yield f"{ENGLISH} has the sections {found}, and not {SECTIONS}"
-    rows = [row.strip("| ").split(" | ") for row in re.findall(r"^\|.*\|$", section(english, "I want X: use Y"), flags=re.M)][2:]
+    rows = rows_of(section(english, "I want X: use Y"))[2:]
     if len(rows) != PURPOSES:
         yield f"{ENGLISH} has {len(rows)} purposes, and not {PURPOSES}"
     for row in rows:
@@ -118,7 +148,7 @@ def wrong_shape(english):
 
 def far_from_results(english, results):
     measured = {tuple(key): float(value) for *key, value in (line.split("\t") for line in results.splitlines())}
-    table = [row.strip("| ").split(" | ") for row in re.findall(r"^\|.*\|$", section(english, "Beside others"), flags=re.M)]
+    table = rows_of(section(english, "Beside others"))
     head = next((row for row in table if row[:2] == ["PostgreSQL", "MariaDB"]), [])
     rows = {row[0]: row[1:] for row in table}
     for name, (part, store, what, scale) in FIGURES.items():
@@ -166,10 +196,12 @@ def not_recorded(english, cast):
 
 def main():
     top = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
-    english, korean, front_page, example, cast, results = (
-        (top / name).read_text(encoding="utf-8") for name in (ENGLISH, KOREAN, FRONT_PAGE, EXAMPLE, RECORDING, RESULTS))
+    english, korean, front_page, example, cast, results, peers, replica = (
+        (top / name).read_text(encoding="utf-8")
+        for name in (ENGLISH, KOREAN, FRONT_PAGE, EXAMPLE, RECORDING, RESULTS, PEERS, REPLICA))
     found = [*wrong_shape(english), *differences(english, korean), *not_the_example(english, example),
-             *other_first_lines(english, front_page), *not_recorded(english, cast), *far_from_results(english, results)]
+             *other_first_lines(english, front_page), *not_recorded(english, cast), *far_from_results(english, results),
+             *other_peers(english, peers), *other_live_picture(front_page, replica)]
     if len(sys.argv) > 3:
         found += not_printed(english, sys.argv[2], sys.argv[3])
     print(*found, sep="\n", end="\n" if found else "")

@@ -145,13 +145,18 @@ const livePicture = {
   },
 }
 
-/// What the search takes for words: also public names as a whole. The browser gets the text of this function and of the next.
+/// What the search takes for words: also public names as a whole. The browser gets the text of this function and of the next two.
 function words(text) {
   return text.split(/[\n\r\p{Z}\p{P}]+/u).concat(text.match(/\w+_\w+/g) ?? [])
 }
 
-/// Pages for maintainers come after those for users.
-const order = new Function('page', `return /\\/(${maintainersPages().map(({ link }) => link.slice(1).replaceAll('.', '\\.').replaceAll('/', '\\/')).join('|')})/.test(page) ? 0.1 : 1`)
+/// Words that nearly every page has would decide what a whole sentence finds. null: not searched for.
+function term(word) {
+  return /^(an?|at|from|in|it|my|of|on|or|the|to)$/i.test(word) ? null : word.toLowerCase()
+}
+
+/// Pages for maintainers, and what changed, come after those for users.
+const order = new Function('page', `return /\\/(${maintainersPages().map(({ link }) => link.slice(1).replaceAll('.', '\\.').replaceAll('/', '\\/')).join('|')})/.test(page) ? 0.1 : /\\/changelog\\./.test(page) ? 0.3 : 1`)
 
 export default defineConfig({
   title: 'leasehold',
@@ -198,7 +203,7 @@ export default defineConfig({
     search: {
       provider: 'local',
       options: {
-        miniSearch: { options: { tokenize: words }, searchOptions: { boostDocument: order } },
+        miniSearch: { options: { tokenize: words, processTerm: term }, searchOptions: { boostDocument: order } },
         // Files of source are found through the pages that name them.
         _render(text, env, md) {
           return env.relativePath.startsWith('source/') ? '' : md.render(text, env)

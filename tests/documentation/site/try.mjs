@@ -8,7 +8,8 @@ import { serve } from './server.mjs'
 
 const [site, executablePath, pictures, only = ''] = process.argv.slice(2)
 const axe = fs.readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
-const views = [[1280, 'light'], [1280, 'dark'], [390, 'light']]
+// Dark on a phone is light on a phone in the colours of dark at 1280 px: some pages are enough.
+const views = [[1280, 'light', /^/], [1280, 'dark', /^/], [390, 'light', /^/], [390, 'dark', /^\/(|(overview|tutorial|performance|reference\/(index|basic_lease))\.html)$/]]
 
 const wrong = []
 let checks = 0
@@ -83,9 +84,9 @@ const guide = fs.readdirSync(site).filter((name) => name.endsWith('.html') && na
 check(guide.length > 30, `only ${guide.length} pages`)
 const examples = ['/source/examples/quick_start.cpp.html', '/source/examples.html', '/source/conan/README.html',
   ...['index', 'basic_lease', 'lease_guard', 'lease_store', 'lease_terms', 'errc', 'odbc.fence', 'shard_group'].map((name) => `/reference/${name}.html`)]
-for (const [width, colorScheme] of views) {
+for (const [width, colorScheme, among] of views) {
   const { page, where, close } = await view(width, colorScheme)
-  for (const address of [...guide, ...examples].filter((each) => each.match(only))) {
+  for (const address of [...guide, ...examples].filter((each) => each.match(only) && among.test(each))) {
     await page.goto(origin + address, { waitUntil: 'load' })
     await page.locator('#VPSidebarNav, .front-page').first().waitFor({ state: 'attached' })
     check((await tooWide(page)).length === 0, `${where()}: is wider than the window: ${await tooWide(page)}`)
@@ -163,6 +164,31 @@ for (const [purpose, guide] of [['job once a night', 'recurring'], ['one leader'
   // each purpose of README.md leads to its page by one search
   const first = (await found(purpose)).slice(0, 5)
   check(first.some((each) => each.startsWith(`/${guide}.html`)), `the search for ${purpose} finds first ${first}`)
+}
+{  // from the front page the page of each purpose is two clicks away
+  const { page, where, close } = await opened(1280, 'light', '/')
+  await page.getByRole('link', { name: 'I want X: use Y' }).click()
+  await page.waitForURL(/overview\.html#i-want-x-use-y/)
+  const rows = page.locator('#i-want-x-use-y ~ .wide-table').first().locator('tbody tr')
+  const links = await rows.evaluateAll((all) => all.map((each) => each.querySelector('td:last-child a')?.getAttribute('href')))
+  check(links.length === 10, `${where()}: ${links.length} purposes`)
+  // The words of the row, as somebody would type them, find that page too.
+  const purposes = (await rows.locator('td:first-child').allTextContents()).map((each) => each.trim())
+  for (let i = 0; i < links.length; ++i) {
+    const first = (await found(purposes[i])).slice(0, 5)
+    check(first.some((each) => each.startsWith(links[i].split('#')[0])), `the search for ${purposes[i]} finds first ${first}`)
+  }
+  for (let i = 0; i < links.length; ++i) {
+    await rows.nth(i).locator('td:last-child a').first().click()
+    await page.waitForURL((url) => !url.pathname.includes('overview'))
+    const [address, place] = links[i].split('#')
+    check(new URL(page.url()).pathname === address && !address.startsWith('/reference/'), `${where()}: not the page of purpose ${i + 1}`)
+    if (place) check(await page.locator(`[id="${place}"]`).count() === 1, `${where()}: there is no ${place}`)
+    await page.goBack()
+    await page.waitForURL(/overview\.html/)
+    await rows.first().waitFor()
+  }
+  await close()
 }
 for (const text of ['rate limit', 'clock', 'lease']) {
   const first = (await found(text))[0]

@@ -71,8 +71,8 @@ class group_observer : public detail::observer_base<std::vector<member_record>, 
 public:
     using store_type = Store;  ///< where it looks
 
-    /// Begins to look. Throws std::system_error: errc::invalid_name; errc::invalid_terms if `options.every` is less than 1 ms; or if there is
-    /// no thread.
+    /// Begins to look. Throws std::system_error: errc::invalid_name; errc::invalid_terms if `options.every` is less than 1 ms; or if there
+    /// is no thread.
     group_observer(Store& store, std::string_view group, std::function<void(const member_change&)> on_change = {},
                    observer_options options = {}, Clock clock = {})
         : base{look_at(store, group), &changes_of_members, std::move(on_change), std::move(options), std::move(clock)}

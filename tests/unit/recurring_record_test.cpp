@@ -74,7 +74,8 @@ struct scene {
     template <lh::schedule Schedule = lh::every>
     auto host(const std::string& owner, lh::recurring_options with = {}, Schedule when = nightly)
     {
-        return lh::recurring{store, "report", when, telling(std::move(with)), clock, lh::fixed_owner_id{std::string{owner}}, lh::no_renewal{}};
+        return lh::recurring{store, "report", when, telling(std::move(with)), clock, lh::fixed_owner_id{std::string{owner}},
+                             lh::no_renewal{}};
     }
 };
 

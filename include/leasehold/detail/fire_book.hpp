@@ -212,8 +212,8 @@ public:
     [[nodiscard]] std::string refusal(const fire_record& record) const
     {
         if (record.schedule.empty() && record.text && record.text->size() > max_run_checkpoint_bytes)
-            return "the checkpoint of '" + printable(name_) + "' has " + std::to_string(record.text->size()) + " bytes; with a schedule at most " +
-                   std::to_string(max_run_checkpoint_bytes) + " are allowed: save a shorter one first";
+            return "the checkpoint of '" + printable(name_) + "' has " + std::to_string(record.text->size()) +
+                   " bytes; with a schedule at most " + std::to_string(max_run_checkpoint_bytes) + " are allowed: save a shorter one first";
         if (!has_other_schedule(record) || (options_.replace_schedule && !was_ours())) return {};
         return "'" + printable(name_) + "' has another schedule: its record says \"" + printable(record.schedule) + "\", made by " +
                printable(record.made_by) + "; this one says \"" + printable(schedule_text_) + "\". Give it another name, or " +

@@ -111,8 +111,8 @@ bool patroni_node::is_standby()
 }
 
 // use_proxies: without it Patroni asks etcd for its own address, past the gate.
-// API 2 of etcd: by API 3 Patroni before 3.0.3, as Debian 12's, renews the lead without asking who has it once its own time is over. So a
-// primary that freezes between its look and its renewal takes the lead from the one that was promoted meanwhile, with all that this granted.
+// API 2 of etcd: by API 3 Patroni 3.0.2, Debian 12's, renews the lead without asking who has it once its own time is over. So a primary
+// that freezes between its look and its renewal takes the lead from the one that was promoted meanwhile, without what that one granted.
 // As small as Patroni allows where it is about time, except for loop_wait and retry_timeout: a busy machine needs them.
 void patroni_node::write_configuration() const
 {

@@ -6,6 +6,7 @@
 #include <leasehold/odbc/odbc_store.hpp>
 #include <contract/asked_once.hpp>
 #include <faults/contended_lease.hpp>
+#include <faults/fail_over_costs.hpp>
 #include <support/eventually.hpp>
 #include <support/postgresql_server.hpp>
 #include <support/printing.hpp>
@@ -50,7 +51,7 @@ BOOST_AUTO_TEST_CASE(synchronous_standby_has_all_that_was_granted)
     const std::string where = through(gate, primary);
 
     lh::odbc_store patient{where};
-    lh::basic_lease lease{patient, "kept", lh::lease_terms{.ttl = 60s}};
+    lh::basic_lease lease{patient, "kept by itself", lh::lease_terms{.ttl = 60s}};
     auto kept = lease.try_acquire();
     BOOST_REQUIRE(kept.held());
     const auto kept_token = kept.token();
@@ -59,9 +60,12 @@ BOOST_AUTO_TEST_CASE(synchronous_standby_has_all_that_was_granted)
     std::atomic<bool> stop = false;
     std::size_t before = 0;
     {
+        renewed_lease renewed{where};
         std::vector<std::jthread> threads;
         for (int i = 0; i < contenders; ++i) threads.emplace_back([&] { all.contend(where, stop); });
         BOOST_TEST(eventually([&] { return all.terms_seen() >= terms_on_each; }, 60s));
+        renewed.measure_anew();
+        const lh::time_point killed = lh::steady_clock{}.now();
         primary.kill();
         before = all.terms_seen();
         // At once, so that some meet a server that is not yet a primary.
@@ -69,7 +73,13 @@ BOOST_AUTO_TEST_CASE(synchronous_standby_has_all_that_was_granted)
         gate.cut();
         standby.promote();
         BOOST_TEST(eventually([&] { return all.terms_seen() >= before + terms_on_each; }, 60s));
+        const std::size_t renewals = renewed.renewals();
+        BOOST_TEST(eventually([&] { return renewed.renewals() > renewals + 1; }, 60s));
+        BOOST_TEST_MESSAGE("  killed, its standby promoted at once: no renewal for " << renewed.longest_without_renewal() / 1ms
+                           << " ms, nobody held for " << all.longest_gap_since(killed) / 1ms << " ms");
         stop = true;
+        threads.clear();
+        BOOST_TEST(renewed.is_first_term());
     }
     BOOST_TEST(all.faults() == "");
     std::error_code ec;

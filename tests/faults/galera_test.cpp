@@ -4,6 +4,7 @@
 #include <contract/asked_once.hpp>
 #include <contract/odbc_connection.hpp>
 #include <contract/tenure.hpp>
+#include <faults/fail_over_costs.hpp>
 #include <leasehold/leasehold.hpp>
 #include <leasehold/odbc/odbc_store.hpp>
 #include <support/eventually.hpp>
@@ -260,6 +261,12 @@ BOOST_AUTO_TEST_CASE(contention_goes_on_through_a_node_that_freezes)
     BOOST_TEST(lh::contract::overlaps_in(all_tenures(accounts)) == "");
     for (const account& each : accounts) BOOST_TEST((each.longest <= call_timeout + 100ms + slack));
     BOOST_TEST(s.cluster.wait_until_whole());
+}
+
+BOOST_AUTO_TEST_CASE(node_that_dies_or_freezes_costs_the_others_time_and_no_term)
+{
+    scene s;
+    check_fail_over_of(s.cluster, 2, true);
 }
 
 // A read there shows what was: a lease that its owner has released since, and that somebody else was granted.

@@ -4,6 +4,7 @@
 // that lags shows what was: whatever is granted, extended or fenced must be certified.
 #include <contract/asked_once.hpp>
 #include <contract/tenure.hpp>
+#include <faults/fail_over_costs.hpp>
 #include <faults/fenced_databases.hpp>
 
 #include <leasehold/odbc/fence.hpp>
@@ -215,6 +216,12 @@ BOOST_AUTO_TEST_CASE(write_under_a_fence_before_a_take_over_on_another_node_land
     BOOST_TEST(token_of(s.others.try_acquire_for(10s)) > guard.token());
 }
 
+BOOST_AUTO_TEST_CASE(node_that_dies_or_freezes_costs_the_others_time_and_no_term)
+{
+    check_fail_over_of(cluster(), 2, false);
+    the_cluster.reset();
+}
+
 BOOST_AUTO_TEST_CASE(one_primary_dies_and_the_next_goes_on_with_its_tokens)
 {
     the_cluster.reset();
@@ -232,6 +239,7 @@ BOOST_AUTO_TEST_CASE(one_primary_dies_and_the_next_goes_on_with_its_tokens)
     BOOST_TEST(!replica.try_acquire("another job", "b", 1s, ec).granted());
     BOOST_TEST(ec == lh::errc::store_failure, ec.message());
 
+    const lh::time_point killed = now();
     with_one_primary.node(first).kill();
     BOOST_REQUIRE(eventually(
         [&] {
@@ -241,6 +249,7 @@ BOOST_AUTO_TEST_CASE(one_primary_dies_and_the_next_goes_on_with_its_tokens)
         40s, 100ms));
     lh::odbc_store next{with_one_primary.node(with_one_primary.primary()).connection_string(), options()};
     BOOST_TEST(next.renew("job", "a", held.token, 3s, ec), ec.message());
+    BOOST_TEST_MESSAGE("  one primary, killed: no renewal for " << (now() - killed) / 1ms << " ms");
     lh::acquire_result taken{};
     BOOST_TEST(eventually([&] { return (taken = next.try_acquire("job", "b", 60s, ec)).granted(); }, 40s, 100ms));
     BOOST_TEST(taken.token > held.token);

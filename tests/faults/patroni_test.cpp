@@ -4,6 +4,7 @@
 // not from its clients, while several stores contend for a lease. LEASEHOLD_FAIL_OVERS: so often each (default: once).
 #include <contract/asked_once.hpp>
 #include <faults/contended_lease.hpp>
+#include <faults/fail_over_costs.hpp>
 #include <leasehold/leasehold.hpp>
 #include <leasehold/odbc/odbc_store.hpp>
 #include <support/eventually.hpp>
@@ -36,8 +37,7 @@ constexpr int contenders = 4;
 constexpr std::size_t terms_to_see = 10;
 // For a fail-over on a busy machine.
 constexpr auto patience = 120s;
-// Outlasts any fail-over.
-constexpr lh::lease_terms long_terms{.ttl = 10min};
+constexpr lh::lease_terms long_terms = renewed_lease::terms;
 
 lh::time_point now() { return lh::steady_clock{}.now(); }
 
@@ -60,47 +60,6 @@ constexpr std::array<fault, 3> faults{{
     {"cut off", [](patroni_node& primary) { primary.isolate(); }, [](patroni_node& primary) { primary.rejoin(); }},
 }};
 
-/// A lease that is held all the time, renewed as fast as it goes: how long no renewal succeeded.
-class renewed_lease {
-public:
-    explicit renewed_lease(const std::string& where) : store_{where, {.call_timeout = 1s}}
-    {
-        guard_ = lease_.try_acquire();
-        BOOST_REQUIRE(guard_.held());
-        token_ = guard_.token();
-        thread_ = std::jthread{[this](const std::stop_token& stop) { renew(stop); }};
-    }
-
-    [[nodiscard]] bool is_first_term() const { return !lost_; }
-    [[nodiscard]] lh::duration longest_without_renewal() const { return lh::duration{longest_.load()}; }
-    void measure_anew() { longest_ = 0; }
-
-private:
-    void renew(const std::stop_token& stop)
-    {
-        for (lh::time_point last = now(); !stop.stop_requested(); std::this_thread::sleep_for(20ms)) {
-            std::error_code ec;
-            if (guard_.renew(ec) && !ec) {
-                longest_ = std::max(longest_.load(), (now() - last).count());
-                last = now();
-            } else if (!ec) {
-                lost_ = true;
-            }
-            lost_ = lost_ || guard_.token() != token_;
-        }
-    }
-
-    lh::odbc_store store_;
-    using lease_type = lh::basic_lease<lh::odbc_store, lh::steady_clock, lh::random_owner_id, lh::no_renewal>;
-
-    lease_type lease_{store_, "kept", long_terms, lh::no_renewal{}};
-    lease_type::guard_type guard_{};
-    lh::fencing_token token_{};
-    std::atomic<lh::duration::rep> longest_ = 0;
-    std::atomic<bool> lost_ = false;
-    std::jthread thread_{};
-};
-
 lh::duration median_of(std::vector<lh::duration> times)
 {
     std::ranges::sort(times);
@@ -109,13 +68,14 @@ lh::duration median_of(std::vector<lh::duration> times)
 
 /// One cluster with contenders and a holder, and what they see while its primary changes.
 struct scene {
+    const char* mode;
     patroni_cluster cluster;
     contended_lease contended{};
     std::optional<renewed_lease> kept{};
     std::atomic<bool> stop = false;
     std::vector<std::jthread> threads{};
 
-    explicit scene(replication mode) : cluster{mode}
+    explicit scene(replication how) : mode{how == replication::synchronous ? "synchronous" : "asynchronous"}, cluster{how}
     {
         lh::odbc_store{cluster.connection_string(), {.call_timeout = 20s}}.create_schema();
         kept.emplace(cluster.connection_string());
@@ -164,13 +124,13 @@ struct scene {
             std::vector<lh::duration> holder, waiter;
             for (int i = 0; i < fail_overs_of_each_kind(); ++i) {
                 const cost found = fail_over(what);
-                BOOST_TEST_MESSAGE("    " << what.name << ": no renewal for " << found.holder / 1ms << " ms, nobody held for "
-                                          << found.waiter / 1ms << " ms");
+                BOOST_TEST_MESSAGE("    " << mode << ", " << what.name << ": no renewal for " << found.holder / 1ms
+                                          << " ms, nobody held for " << found.waiter / 1ms << " ms");
                 holder.push_back(found.holder);
                 waiter.push_back(found.waiter);
             }
-            BOOST_TEST_MESSAGE("  " << what.name << ", medians: no renewal for " << median_of(holder) / 1ms << " ms, nobody held for "
-                                    << median_of(waiter) / 1ms << " ms");
+            BOOST_TEST_MESSAGE("  " << mode << ", " << what.name << ", medians: no renewal for " << median_of(holder) / 1ms
+                                    << " ms, nobody held for " << median_of(waiter) / 1ms << " ms");
         }
     }
 };

@@ -111,13 +111,15 @@ bool patroni_node::is_standby()
 }
 
 // use_proxies: without it Patroni asks etcd for its own address, past the gate.
+// API 2 of etcd: by API 3 Patroni 3.0.2, Debian 12's, renews the lead without asking who has it once its own time is over. So a primary
+// that freezes between its look and its renewal takes the lead from the one that was promoted meanwhile, without what that one granted.
 // As small as Patroni allows where it is about time, except for loop_wait and retry_timeout: a busy machine needs them.
 void patroni_node::write_configuration() const
 {
     std::ofstream file{folder() / "patroni.yml"};
     file << "scope: leasehold\nname: node" << number_ << "\nrestapi:\n  listen: " << local_address(rest_port_)
          << "\n  connect_address: " << local_address(to_rest_.port())
-         << "\netcd3:\n  use_proxies: true\n  host: " << local_address(to_etcd_.port())
+         << "\netcd:\n  use_proxies: true\n  host: " << local_address(to_etcd_.port())
          << "\nwatchdog:\n  mode: \"off\"\nbootstrap:\n  dcs:\n    ttl: " << patroni_cluster::leader_ttl / 1s
          << "\n    loop_wait: 5\n    retry_timeout: 5\n    synchronous_mode: " << (mode_ == replication::synchronous ? "true" : "false")
          << "\n    postgresql:\n      use_pg_rewind: true\n      parameters:\n        max_connections: 200\n"
@@ -152,7 +154,7 @@ std::string patroni_node::run_client(const std::string& to, const std::string& s
 }
 
 patroni_cluster::patroni_cluster(replication mode, const std::vector<std::string>& extra_arguments)
-    : database_server{account_for_server({"postgres"}), {}, SIGTERM, SIGTERM, {}}, mode_{mode}, etcd_{{"--unsafe-no-fsync"}}
+    : database_server{account_for_server({"postgres"}), {}, SIGTERM, SIGTERM, {}}, mode_{mode}, etcd_{{"--unsafe-no-fsync", "--enable-v2"}}
 {
     for (const char* needed : {"haproxy", "patroni"}) static_cast<void>(find_program({needed}));
     for (std::size_t i = 0; i < size; ++i) {
@@ -230,7 +232,7 @@ void patroni_cluster::wait_until_whole()
     };
     if (eventually(is_whole, longest_repair, 200ms)) return;
     std::string logs;
-    for (const auto& each : nodes_) logs += each->log().substr(std::max<std::size_t>(each->log().size(), 3000) - 3000) + '\n';
+    for (const auto& each : nodes_) logs += each->log().substr(std::max<std::size_t>(each->log().size(), 20000) - 20000) + '\n';
     throw std::runtime_error{"the cluster does not get whole:\n" + logs};
 }
 

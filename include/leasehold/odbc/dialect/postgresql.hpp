@@ -136,7 +136,8 @@ private:
     static constexpr const char* mark = "set_config('leasehold.session', 'marked', false)";
 
     // A pooler's session has no settings of ours but the encoding. A server, a database or a role may be read-only, as after a fail-over:
-    // that is no setting of this session, and its first write is told of it.
+    // that is no setting of this session, and its first write is told of it. It names no table or view: pgpool-II sends what reads the
+    // catalogue to the primary, where the mark is always found.
     static std::string session_check(const server_info& at)
     {
         const std::string of_session = at.pooled ? ""
@@ -148,8 +149,8 @@ private:
                " name || ' is ' || current_setting(name) || ' and must be ' || value end, ', '), '')"
                " from (values ('client_encoding', 'UTF8')" +
                of_session + ") as needed (name, value) where coalesce(current_setting(name, true), '') <> value"
-               " and (name <> 'default_transaction_read_only' or exists (select 1 from pg_settings as s where s.name = needed.name"
-               " and s.source in ('client', 'session')))";
+               " and (name <> 'default_transaction_read_only' or exists (select 1 from pg_show_all_settings() as s where"
+               " s.name = needed.name and s.source in ('client', 'session')))";
     }
 
     // What goes in one message goes to one session, as one transaction, and its time-outs hold from the statement after them on.

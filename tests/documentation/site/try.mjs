@@ -183,7 +183,7 @@ for (const [purpose, guide] of [['job once a night', 'recurring'], ['one leader'
     await page.waitForURL((url) => !url.pathname.includes('overview'))
     const [address, place] = links[i].split('#')
     check(new URL(page.url()).pathname === address && !address.startsWith('/reference/'), `${where()}: not the page of purpose ${i + 1}`)
-    if (place) check(await page.locator(`[id="${place}"]`).count() === 1, `${where()}: there is no ${place}`)
+    if (place) await page.locator(`[id="${place}"]`).waitFor().catch(() => check(false, `${where()}: there is no ${place}`))
     await page.goBack()
     await page.waitForURL(/overview\.html/)
     await rows.first().waitFor()

@@ -7,11 +7,13 @@
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 using namespace leasehold_test;
@@ -305,6 +307,18 @@ BOOST_FIXTURE_TEST_CASE(every_runs_the_command_at_each_time_until_it_is_asked_to
     for (std::string line; std::getline(lines, line);) fires.push_back(line);
     BOOST_TEST(std::ranges::is_sorted(fires));
     BOOST_TEST((std::ranges::adjacent_find(fires) == fires.end()));
+}
+
+// As from a crontab after an outage.
+BOOST_FIXTURE_TEST_CASE(one_start_makes_up_for_all_runs_that_were_missed, scene)
+{
+    const std::vector<std::string> every_other_second{"run", "job", "--once-per", "2s", "--catch-up", "all", "--", "sh", "-c",
+                                                      note("$LEASEHOLD_FIRE")};
+    BOOST_TEST(run(every_other_second).status.success());
+    const auto before = std::ranges::count(file("notes"), '\n');
+    std::this_thread::sleep_for(std::chrono::seconds{7});  // three of them pass
+    BOOST_TEST(run(every_other_second).status.success());
+    BOOST_TEST(std::ranges::count(file("notes"), '\n') >= before + 3);
 }
 
 BOOST_FIXTURE_TEST_CASE(request_to_hand_over_is_passed_on_to_the_command_of_a_schedule, scene)

@@ -179,7 +179,8 @@ bool save_text(opened_store& store, const std::string& name, std::string_view ow
     const bool saved = lh::detail::save_own_text(*store, name, owner, token, text, ec);
     if (ec == lh::errc::invalid_terms)
         throw failure{exit_code::store,
-                      "a later version of leasehold has written the record of " + printable(name) + ": nothing was saved"};
+                      "a later version of leasehold has written the record of " + printable(name) +
+                          ", or it is damaged: nothing was saved"};
     if (ec) throw lh::store_error{ec, "save_checkpoint '" + name + "'", store->diagnostics()};
     return saved;
 }

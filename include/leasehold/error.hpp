@@ -35,7 +35,7 @@ enum class errc {
     schema_missing,     ///< the table, or a column of it, does not exist
     store_failure,      ///< any other failure of the store
     invalid_data,       ///< data or a reason that is longer than max_data_bytes, not UTF-8, or has a NUL
-    held_closed         ///< a name that is to be held closed is held closed already
+    held_closed         ///< a name that is to be held closed, or whose count is to be changed, is held closed already
 };
 
 /// The enumerator's name, as in "store_timeout"; "invalid" for any other value. Its meaning in words is

@@ -108,8 +108,8 @@ public:
 
     /// What follows the schedule may come in any order: recurring_options, a clock, an owner id, a renew policy. Does no I/O.
     ///
-    /// Throws std::system_error, which says what is wrong and what is allowed: errc::invalid_terms for the schedule and the options, and
-    /// what the constructor of basic_lease throws.
+    /// Asks the schedule for two fires. Throws std::system_error, which says what is wrong and what is allowed: errc::invalid_terms for the
+    /// schedule, also if a fire of it is not later than the one before, and for the options; and what the constructor of basic_lease throws.
     template <detail::option_of_recurring... Options>
     recurring(std::type_identity_t<Store>& store, std::string_view name, Schedule when, Options&&... options)
         : recurring{detail::pick_recurring_options(options...), store, name, std::move(when), options...}
@@ -151,8 +151,8 @@ public:
     /// retried later, or none is due yet.
     ///
     /// The first call reads the store's clock and the record. After that, a call before the next fire does no I/O.
-    /// Throws std::system_error with errc::invalid_terms if the record is of another schedule, saying what each says and who made it;
-    /// otherwise like basic_lease::try_acquire().
+    /// Throws std::system_error with errc::invalid_terms if the record is of another schedule, saying what each says and who made it, or if
+    /// the checkpoint of the name leaves no room for a record; otherwise like basic_lease::try_acquire().
     [[nodiscard]] run_type try_begin() &
     {
         failure why;
@@ -452,7 +452,8 @@ private:
                 fire_record next = detail::rescheduled(record, book_->schedule_text(), owner(), now);
                 if (!book_->write(guard.token(), record, next, why.ec)) return {};
                 const std::optional<open_fire> dropped = std::exchange(record, std::move(next)).open;
-                if (dropped) tell_of({dropped->fire}, book_->options().on_missed, how);
+                const recurring_options& options = book_->options();
+                if (dropped && options.on_missed && !tell({[&options, dropped] { options.on_missed(dropped->fire); }}, how)) return {};
                 continue;
             }
             const detail::fire_step step = step_at(record, how, now);
@@ -461,15 +462,41 @@ private:
                 if (how.rest) *how.rest = step;
                 return {};
             }
-            const recurring_options& options = book_->options();
-            const auto missed = options.on_missed ? detail::missed_fires(record, when_, step) : std::vector<fire_time>{};
-            // Missed fires are told before the attempt at this one is noted: if a hook throws, none is counted.
-            const bool begins = step.action == detail::fire_action::begin && missed.empty();
+            const auto untold = hooks_for(record, step);
+            // They are told before the attempt at this fire is noted: if one throws, no attempt is counted.
+            const bool begins = step.action == detail::fire_action::begin && untold.empty();
             if (!noted(guard, record, step, begins, why)) return {};
             if (begins) return run_type{book_, std::move(guard), std::move(record), step};
-            tell_of(missed, options.on_missed, how);
-            if (step.given_up) tell_of({*step.given_up}, options.on_given_up, how);
+            if (!tell(untold, how)) return {};
         }
+    }
+
+    using told_hook = std::function<void()>;
+
+    // What to call once the step is noted: its missed fires, and the one that is given up.
+    std::vector<told_hook> hooks_for(const fire_record& record, const detail::fire_step& step) const
+    {
+        const recurring_options& options = book_->options();
+        std::vector<told_hook> hooks;
+        // A purge may have removed the record.
+        const std::optional<fire_time> passed = record.passed ? record.passed : book_->ever_passed();
+        if (options.on_missed && passed)
+            for (const fire_time each : detail::missed_fires(*passed, when_, step))
+                hooks.push_back([&options, each] { options.on_missed(each); });
+        if (options.on_given_up && step.given_up)
+            hooks.push_back([&options, fire = *step.given_up] { options.on_given_up(fire); });
+        return hooks;
+    }
+
+    // False: they are told later, on another thread, and the fire is begun after that.
+    static bool tell(const std::vector<told_hook>& hooks, const manner& how)
+    {
+        if (!how.told_later || hooks.empty()) {
+            detail::for_each_then_throw(hooks, [](const told_hook& hook) { hook(); });
+            return true;
+        }
+        how.told_later->insert(how.told_later->end(), hooks.begin(), hooks.end());
+        return false;
     }
 
     // Notes in the record what has to be there before the work, or which fires are not run.
@@ -483,17 +510,6 @@ private:
         if (!book_->write(guard.token(), record, next, why.ec)) return false;
         record = std::move(next);
         return true;
-    }
-
-    // Each of them, also if the hook throws for one before.
-    static void tell_of(const std::vector<fire_time>& fires, const std::function<void(fire_time)>& hook, const manner& how)
-    {
-        if (!hook) return;
-        if (how.told_later) {
-            for (const fire_time each : fires) how.told_later->push_back([&hook, each] { hook(each); });
-            return;
-        }
-        detail::for_each_then_throw(fires, hook);
     }
 
     // Unless it is told later, as what is in how.told_later.

@@ -66,8 +66,9 @@ struct recurring_options {
     duration retry_max = std::chrono::minutes{5};
     /// With catch_up::none: how late a fire may begin. One that nobody has begun by then is missed.
     duration begin_within = std::chrono::minutes{1};
-    /// Whether this schedule takes the place of another one in the name's record. It begins with its next fire. Without it, another
-    /// schedule under the name is errc::invalid_terms.
+    /// Whether this schedule takes the place of another one in the name's record. It begins with its next fire; fires of the other one
+    /// that were due are not run. Without it, another schedule under the name is errc::invalid_terms; so it is for a recurring that finds
+    /// its own schedule replaced. A new process replaces again: remove the option with the next deploy.
     bool replace_schedule = false;
     /// Called when a run of this recurring has completed its fire: by complete(), or because its job returned to run(). Once for each. One
     /// that is completed in a transaction of the user's, by complete(connection), is told when this recurring next reads the record, and
@@ -77,7 +78,8 @@ struct recurring_options {
     /// when it finds another one there, which it looks for when a fire is due. After on_completed, if it is one of its own.
     std::function<void(const completed_fire&)> on_last_completed{};
     /// Called for each missed fire that is not run, in order, by the host that has noted so in the record; at most for the last 1,000. Once
-    /// for each; never if that host dies or is stopped meanwhile, or its save and the look at what it saved both got no answer.
+    /// for each; never if that host dies or is stopped meanwhile, or its save and the look at what it saved both got no answer. All are
+    /// told, also if it throws for one; the first exception goes on. A fire that had failed when its schedule was replaced is told, too.
     std::function<void(fire_time)> on_missed{};
     /// Called when a fire is given up after max_attempts.
     std::function<void(fire_time)> on_given_up{};

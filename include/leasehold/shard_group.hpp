@@ -186,13 +186,13 @@ public:
     /// Changes the count for all members that live: they follow with their next look, and drain shards that are no more. Programs that
     /// start from then on must give the new count. Does I/O, also if run() is not running.
     /// Throws std::system_error with errc::invalid_terms for a count of 0 or more than max_shards (4,096), or if the name belongs to
-    /// something else; store_error when the store fails: then the count may have changed or not.
+    /// something else; errc::held_closed if it is held closed; store_error when the store fails: then the count may have changed or not.
     template <std::integral Count>
     void resize(Count count)
     {
         std::error_code ec;
         const std::string why = runner_.resize(runner_type::checked(count), ec);
-        if (!why.empty()) detail::raise_invalid(errc::invalid_terms, why);
+        if (!why.empty()) detail::raise_invalid(ec == errc::held_closed ? errc::held_closed : errc::invalid_terms, why);
         if (ec) detail::raise_store_failure(store(), ec, "resize", name());
     }
 

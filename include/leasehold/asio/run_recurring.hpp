@@ -57,8 +57,8 @@ public:
         while (!stop.stop_requested()) {
             attempt tried;
             co_await begin(of, start, *end, tried);
-            access::book(of).tell_news();
             for_each_then_throw(tried.told, [](const auto& tell) { tell(); });
+            access::book(of).tell_news();
             if (tried.failed.why.ec) {
                 if (tried.failed.why.not_read) start.reset();
                 report(of, tried.failed);

@@ -52,7 +52,7 @@ std::exception_ptr thrown_by(Function&& f) noexcept
 
 // Calls `f` for each of them, also after it has thrown; then throws what it has thrown first.
 template <class Range, class Function>
-void for_each_then_throw(const Range& all, Function f)
+void for_each_then_throw(const Range& all, const Function& f)
 {
     std::exception_ptr first;
     for (const auto& each : all) {

@@ -209,6 +209,7 @@ public:
     attempt_result try_likely(permit_search& search, std::error_code& ec)
     {
         const std::size_t recent = recent_.exchange(none), permits = count();
+        search.follow(permits);
         return try_one(recent < permits ? recent : random() % permits, search, ec);
     }
 

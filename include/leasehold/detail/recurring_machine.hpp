@@ -77,16 +77,15 @@ constexpr bool notes_beginning(const fire_record& record, const fire_rules& rule
     return rules.max_attempts > 0 || rules.catch_up == catch_up::none || record.passed != step.passed;
 }
 
-// The fires that a step notes as missed, at most the last 1,000, in order.
+// The fires that a step notes as missed, at most the last 1,000, in order. `passed`: no fire up to there needed work before.
 template <schedule Schedule>
-std::vector<fire_time> missed_fires(const fire_record& record, const Schedule& of, const fire_step& step)
+std::vector<fire_time> missed_fires(fire_time passed, const Schedule& of, const fire_step& step)
 {
     constexpr std::size_t most = 1000;
     std::vector<fire_time> missed;
-    if (!record.passed) return missed;
     for (fire_time end = step.passed; missed.size() < most;) {
-        const fire_time last = last_fire_after(of, end, *record.passed);
-        if (last <= *record.passed) break;
+        const fire_time last = last_fire_after(of, end, passed);
+        if (last <= passed) break;
         if (last != step.given_up) missed.push_back(last);
         end = last - duration{1};
     }

@@ -96,6 +96,7 @@ public:
             if (ec) return;
             if (!other) continue;
             if (other->is_hold()) {
+                disagrees_ = other;
                 ec = errc::held_closed;
                 return;
             }
@@ -122,6 +123,8 @@ private:
     [[nodiscard]] std::string disagreement_with(const lease_record& other) const
     {
         const std::string here = "'" + detail::printable(name_) + "' has " + count_text(count_) + " here, but ";
+        if (other.is_hold())
+            return here + "that name is held closed (" + detail::printable(other.hold_reason()) + "): open it with unhold() first";
         if (!count_in(other.owner))
             return here + "a lease of that name is " +
                    (other.owner.empty() ? "kept closed by its min_hold" : "held by '" + detail::printable(other.owner) + "'") +

@@ -132,12 +132,12 @@ public:
         return static_cast<std::size_t>(count);
     }
 
-    // Why not, if the name belongs to something else.
+    // Why not, if the name belongs to something else, or is held closed.
     std::string resize(std::size_t count, std::error_code& ec)
     {
         shard_count<Store> record{store_, name_, this->count(), options_.ttl};
         record.replace(count, clock_.now(), ec);
-        if (ec == errc::invalid_terms) return record.disagreement();
+        if (ec == errc::invalid_terms || ec == errc::held_closed) return record.disagreement();
         if (!ec) change([&] { count_ = count; });
         return {};
     }

@@ -95,10 +95,10 @@ private:
         return true;
     }
 
-    // With which step a star means these values; 0: with none, or they are only one or two.
+    // With which step a star means these values; 0: with none, or there is only one.
     [[nodiscard]] constexpr unsigned step_of(std::uint64_t bits) const noexcept
     {
-        for (unsigned step = 1; of_.first + 2 * step <= of_.last; ++step) {
+        for (unsigned step = 1; of_.first + step <= of_.last; ++step) {
             cron_values same;
             set(same, of_.first, of_.last, step);
             if (same.bits == bits) return step;
@@ -313,7 +313,8 @@ public:
         return no_fire;
     }
 
-    /// As in "cron 0 3 * * *": lines that mean the same have the same text, however they are written.
+    /// As in "cron 0 3 * * *": lines that mean the same have the same text, however they are written. But a day with a star stays one
+    /// with a star, since it is not restricted.
     [[nodiscard]] std::string text() const
     {
         std::string said = "cron";
@@ -321,7 +322,7 @@ public:
         return said;
     }
 
-    /// Whether they are written as lines that mean the same.
+    /// Whether they have the same text.
     friend constexpr bool operator==(const cron&, const cron&) = default;
 
 private:

@@ -171,9 +171,11 @@ public:
         return done;
     }
 
-    /// The checkpoint of this name, if it has one; see checkpointing_store. May throw std::bad_alloc.
+    /// The checkpoint of this name, if it has one; see checkpointing_store. Throws std::system_error with errc::invalid_name; may throw
+    /// std::bad_alloc.
     [[nodiscard]] std::optional<checkpoint_record> checkpoint(std::string_view name) const
     {
+        validate_name(name);
         const key wanted{name};
         shard& s = shard_of(wanted);
         const std::lock_guard lock{s.mutex};

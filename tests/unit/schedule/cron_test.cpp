@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 BOOST_AUTO_TEST_SUITE(cron_test)
@@ -198,6 +199,14 @@ BOOST_AUTO_TEST_CASE(lines_that_mean_the_same_have_one_text)
     BOOST_TEST(lh::cron{"*/15 8-18 1,2,3 * MON-FRI"}.text() == "cron */15 8-18 1-3 * 1-5");
     BOOST_TEST(lh::cron{"5/15 * * * *"}.text() == "cron 5,20,35,50 * * * *");
     BOOST_TEST(lh::cron{"0 0 1-31 * 0-6"}.text() != lh::cron{"0 0 * * *"}.text());
+    for (const auto& [written, same] : {std::pair{lh::cron{"0-59 * * * *"}, lh::cron{"* * * * *"}},
+                                        std::pair{lh::cron{"0,15,30,45 * * * *"}, lh::cron{"*/15 * * * *"}},
+                                        std::pair{lh::cron{"0,30 0,12 * 1-12 *"}, lh::cron{"*/30 */12 * * *"}},
+                                        std::pair{lh::cron{"0 0 * */12 *"}, lh::cron{"0 0 * 1 *"}}}) {
+        BOOST_TEST((written == same));
+        BOOST_TEST(written.text() == same.text());
+    }
+    BOOST_TEST(lh::cron{"0,30 * * * *"}.text() == "cron */30 * * * *");
 }
 
 BOOST_AUTO_TEST_CASE(longest_text_fits_a_record)

@@ -109,7 +109,7 @@ public:
     /// What follows the schedule may come in any order: recurring_options, a clock, an owner id, a renew policy. Does no I/O.
     ///
     /// Asks the schedule for two fires. Throws std::system_error, which says what is wrong and what is allowed: errc::invalid_terms for the
-    /// schedule, also if a fire of it is not later than the one before, and for the options; and what the constructor of basic_lease throws.
+    /// schedule, also if a fire of it is not later than the one before, and for the options; and what basic_lease's constructor throws.
     template <detail::option_of_recurring... Options>
     recurring(std::type_identity_t<Store>& store, std::string_view name, Schedule when, Options&&... options)
         : recurring{detail::pick_recurring_options(options...), store, name, std::move(when), options...}

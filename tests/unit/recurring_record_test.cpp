@@ -5,7 +5,9 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <optional>
 #include <stdexcept>
 #include <stop_token>
@@ -105,23 +107,25 @@ BOOST_FIXTURE_TEST_CASE(purge_of_the_record_lets_run_repeat_no_fire, scene)
 {
     purged_store purged{store};
     std::vector<lh::fire_time> done;
+    std::atomic<std::size_t> completed{0};
     std::stop_source stop;
     std::jthread runs{[&] {
-        lh::recurring job{purged, "report", nightly, lh::recurring_options{.catch_up = lh::catch_up::all}, clock, lh::no_renewal{}};
+        lh::recurring_options options{.catch_up = lh::catch_up::all};
+        options.on_completed = [&](lh::fire_time) { ++completed; };
+        lh::recurring job{purged, "report", nightly, options, clock, lh::no_renewal{}};
         job.run(stop.get_token(), [&](auto& run) { done.push_back(run.fire()); });
     }};
-    const auto a_day_later = [&] {
-        while (clock.sleepers() == 0) std::this_thread::yield();
+    while (clock.sleepers() == 0) std::this_thread::yield();  // it has begun, and waits for its first fire
+    const auto a_day_later = [&](std::size_t fires) {
         clock.advance(24h);
-        while (clock.sleepers() == 0) std::this_thread::yield();
+        while (completed < fires) std::this_thread::yield();
     };
-    a_day_later();
-    a_day_later();
-    purged.purged = true;
+    a_day_later(1);
+    a_day_later(2);
     // Somebody else's term, after which the host reads the record again.
     lh::basic_lease other{purged, "report", clock, lh::no_renewal{}};
-    static_cast<void>(other.try_run([] {}));
-    a_day_later();
+    while (!other.try_run([&] { purged.purged = true; })) std::this_thread::yield();
+    a_day_later(3);
     stop.request_stop();
     runs.join();
     BOOST_TEST((done == std::vector<lh::fire_time>{last_night + 24h, last_night + 48h, last_night + 72h}));

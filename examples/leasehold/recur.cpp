@@ -67,17 +67,17 @@ public:
     {
         wait_for_near_fire();
         const lh::fire_time due = lh::detail::last_fire(when_, now()).value_or(lh::fire_time{});
-        std::optional<lh::fire_time> failed;  // and was not completed since
-        int status = exit_code::success;      // of that, or of the last
+        lh::fire_time failed = lh::no_fire;  // and was not completed since
+        int status = exit_code::success;     // of that, or of the last
         for (bool first = true;; first = false) {
             auto run = begin();
             if (signals_.ended_by() != 0) return exit_code::signalled + signals_.ended_by();
             if (!run) return first ? nothing_to_run(due) : status;
             const lh::fire_time fire = run.fire();
             const int ended_with = carry_out(run);
-            if (ended_with == 0 && failed == fire) failed.reset();
+            if (ended_with == 0 && failed == fire) failed = lh::no_fire;
             if (ended_with != 0) failed = fire;
-            if (ended_with != 0 || !failed) status = ended_with;
+            if (ended_with != 0 || failed == lh::no_fire) status = ended_with;
             // Later fires are left to later starts, or this one might never end.
             const bool goes_on = ended_with != 0 ? options_.retry.has_value() : options_.catch_up == lh::catch_up::all && fire < due;
             if (!goes_on || signals_.ended_by() != 0) return status;

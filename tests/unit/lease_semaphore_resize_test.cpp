@@ -233,6 +233,17 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(name_of_somebody_else_is_never_taken_over, Store, 
     BOOST_TEST(semaphore.count() == 4U);
 }
 
+BOOST_AUTO_TEST_CASE_TEMPLATE(count_of_a_name_that_is_held_closed_is_refused_with_the_reason, Store, both_stores)
+{
+    scene<Store> s;
+    auto semaphore = s.semaphore(4);
+    s.store.leases.hold("licences", 1h, "audit");
+    BOOST_CHECK_EXCEPTION(semaphore.resize(8), std::system_error, says(lh::errc::held_closed, {"audit", "unhold()"}));
+    s.store.leases.unhold("licences");
+    semaphore.resize(8);
+    BOOST_TEST(semaphore.count() == 8U);
+}
+
 BOOST_AUTO_TEST_CASE(count_that_cannot_be_is_refused_before_any_call)
 {
     scene<scripted_store> s;

@@ -418,6 +418,14 @@ BOOST_AUTO_TEST_CASE(count_is_changed_for_all_members_and_shards_that_are_no_mor
     }
 }
 
+BOOST_AUTO_TEST_CASE(count_of_a_name_that_is_held_closed_is_refused_with_the_reason)
+{
+    store.hold("orders", 1h, "audit");
+    group_type a{store, "orders", 8, {.ttl = 9s}, clock};
+    const std::string why = refusal([&] { a.resize(4); }, lh::errc::held_closed);
+    BOOST_TEST((why.find("audit") != std::string::npos && why.find("unhold()") != std::string::npos), why);
+}
+
 BOOST_AUTO_TEST_CASE(member_with_another_count_is_refused_and_told_both_and_who_has_the_other)
 {
     auto& a = group.join("a", 8);

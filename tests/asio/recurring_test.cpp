@@ -521,6 +521,29 @@ BOOST_AUTO_TEST_CASE(job_that_is_given_up_is_told_on_the_strand)
     BOOST_TEST((works_on == told_on));
 }
 
+BOOST_AUTO_TEST_CASE(hook_that_throws_for_a_missed_fire_ends_the_operation_before_an_attempt_is_counted)
+{
+    lh::memory_store store;
+    {
+        lh::recurring first{store, "report", often, lh::no_renewal{}};
+        auto run = first.try_begin();
+        BOOST_TEST(run.complete());
+        BOOST_TEST(eventually([&] { return store.now() > run.fire() + 100ms; }));
+    }
+    std::atomic<int> begun = 0;
+    lh::recurring_options options{.max_attempts = 1};
+    options.on_missed = [](lh::fire_time) { throw std::runtime_error{"the pager is broken"}; };
+    host one{store};
+    one.job.emplace(store, "report", often, std::move(options));
+    one.begin([&](host::run_type&) -> net::awaitable<void> {
+        ++begun;
+        co_return;
+    });
+    BOOST_TEST((one.done.get_future().get() != nullptr));
+    BOOST_TEST(begun == 0);
+    BOOST_TEST(!lh::read_fire_record(store.checkpoint("report").value().text).value().open.has_value());
+}
+
 BOOST_AUTO_TEST_CASE(fires_that_are_completed_are_told_on_the_strand)
 {
     lh::memory_store store;

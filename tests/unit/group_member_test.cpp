@@ -185,8 +185,11 @@ BOOST_AUTO_TEST_CASE(newest_changes_are_kept_for_whoever_takes_them)
     constexpr int most_kept = 256;
     std::list<member_type> members;
     for (int i = 0; i <= most_kept; ++i) members.emplace_back(store, "workers", lh::member_options{.id = std::to_string(1000 + i)}, clock);
-    lh::group_observer watch{store, "workers", lh::observer_options{.every = 1ms}};
+    lh::group_observer watch{store, "workers", lh::observer_options{.every = 1ms}, clock};
     BOOST_TEST(eventually([&] { return !watch.current().empty(); }));
+    // The next look comes when all changes of the first are told.
+    clock.advance(1ms);
+    BOOST_TEST(eventually([&] { return watch.age() == 0s; }));
     BOOST_TEST(watch.next_change().value().member.id == "1001");
     for (int i = 2; i <= most_kept; ++i) BOOST_TEST(watch.next_change().value().member.id == std::to_string(1000 + i));
     BOOST_TEST(!watch.try_next_change().has_value());

@@ -130,7 +130,7 @@ private:
         std::vector<std::size_t> of;
         of.reserve(end - begin);
         for (std::size_t k = begin; k < end; ++k) {
-            if (together.add(*leases_[order_[k]], ec)) of.push_back(order_[k]);
+            if (together.add(*leases_[order_[k]], {}, ec)) of.push_back(order_[k]);
             if (ec || (all && of.size() != k + 1 - begin)) return false;
         }
         bool granted = of.size() == end - begin;

@@ -47,15 +47,14 @@ public:
     batch_attempt& operator=(const batch_attempt&) = delete;
     ~batch_attempt() { cancel(); }
 
-    // False: a guard of the lease holds, another attempt is under way, or there is an error. All leases have the same store.
-    bool add(Lease& lease, std::error_code& ec) noexcept
+    // `wakes`: see term_request. False: a guard of the lease holds, another attempt is under way, or there is an error. All leases have
+    // the same store.
+    bool add(Lease& lease, std::optional<std::string_view> wakes, std::error_code& ec) noexcept
     {
         auto& attempts = lease_access::attempts(lease);
         if (!attempts.prepare(ec) || !attempts.begin_attempt(ec)) return false;
         begun_.push_back({&lease, {}});
-        term_request request{lease.name(), lease.owner(), lease.terms().ttl};
-        if constexpr (requires { lease.store().wakes(lease.name()); }) request.wakes = lease.store().wakes(lease.name());
-        requests_.push_back(request);
+        requests_.push_back({lease.name(), lease.owner(), lease.terms().ttl, wakes});
         return true;
     }
 

@@ -87,7 +87,11 @@ public:
     // See term_request.
     [[nodiscard]] std::optional<std::string_view> wakes(std::string_view name) const noexcept
     {
-        return wakes_together() && name.starts_with(woken_together_) ? std::optional<std::string_view>{woken_together_} : std::nullopt;
+        return name.starts_with(woken_together_) ? permits_wake() : std::nullopt;
+    }
+    [[nodiscard]] std::optional<std::string_view> permits_wake() const noexcept
+    {
+        return wakes_together() ? std::optional<std::string_view>{woken_together_} : std::nullopt;
     }
     [[nodiscard]] bool wakes_together() const noexcept { return !woken_together_.empty(); }
     [[nodiscard]] std::string_view woken_together() const noexcept { return woken_together_; }

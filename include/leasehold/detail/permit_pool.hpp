@@ -4,6 +4,7 @@
 
 #include <leasehold/basic_lease.hpp>
 #include <leasehold/clock/waker.hpp>
+#include <leasehold/detail/attempt_one.hpp>
 #include <leasehold/detail/batch_attempt.hpp>
 #include <leasehold/detail/counted_store.hpp>
 #include <leasehold/detail/catch_into.hpp>
@@ -233,7 +234,8 @@ public:
         return tried;
     }
 
-    // Attempts at all permits that the caller doesn't have, of which guards[first + i] is for permit i. `all`: stops where one is busy.
+    // Attempts at all permits that the caller doesn't have, of which guards[first + i] is for permit i. Whoever has all of them has the
+    // gate, where the others wait: nobody waits for these terms. `all`: stops where one is busy.
     // `asked`: since when the caller has waited, if it has. Returns the time until the last of those ends that are busy, as far as is
     // known; 0: unknown.
     duration try_all(std::vector<guard_type>& guards, std::size_t first, bool all, bool& too_late, std::optional<time_point> asked,
@@ -247,17 +249,16 @@ public:
             return !all || !guards[first + i].empty();
         };
         if constexpr (batch_acquiring_store<counted_type>) {
-            if (attempts_together(*counted_) > 1) {
-                std::vector<std::size_t> missing;
-                missing.reserve(count());
-                for (std::size_t i = 0; i < count(); ++i)
-                    if (guards[first + i].empty()) missing.push_back(i);
-                each_batch(missing.size(), [&](std::size_t k) { return missing[k]; }, [&] { return count(); }, asked, ec, take);
-                return busy_for;
-            }
+            std::vector<std::size_t> missing;
+            missing.reserve(count());
+            for (std::size_t i = 0; i < count(); ++i)
+                if (guards[first + i].empty()) missing.push_back(i);
+            // Its own terms must not take the lock at whose end it waits for the last of the others.
+            each_batch(missing.size(), [&](std::size_t k) { return missing[k]; }, [&] { return count(); }, wakes_nobody, asked, ec, take);
+        } else {
+            for (std::size_t i = 0; i < count() && !ec; ++i)
+                if (guards[first + i].empty() && !take(i, lease_access::attempts(lease(i)).attempt_once(ec, asked))) break;
         }
-        for (std::size_t i = 0; i < count() && !ec; ++i)
-            if (guards[first + i].empty() && !take(i, lease_access::attempts(lease(i)).attempt_once(ec, asked))) break;
         return busy_for;
     }
 
@@ -363,7 +364,8 @@ private:
         attempt_result result;
         search.begin_with_all();
         const std::size_t start = random();
-        each_batch(permits, [&](std::size_t k) { return (start + k) % permits; }, [] { return std::size_t{1}; }, search.asked(), ec,
+        each_batch(permits, [&](std::size_t k) { return (start + k) % permits; }, [] { return std::size_t{1}; },
+                   counted_->permits_wake(), search.asked(), ec,
                    [&](std::size_t i, auto tried) {
                        result.too_late = result.too_late || tried.too_late;
                        if (tried.guard.empty()) {
@@ -440,7 +442,7 @@ private:
                 const typename turnstile<Clock>::turn alone{turnstile_, ec};
                 if (ec) return false;
                 search.begin_with_all();
-                each_batch(permits, [](std::size_t k) { return k; }, missing, search.asked(), ec, take);
+                each_batch(permits, [](std::size_t k) { return k; }, missing, counted_->permits_wake(), search.asked(), ec, take);
                 return true;
             }
         }
@@ -450,20 +452,20 @@ private:
         return true;
     }
 
-    // Asks for so many permits, in the order of permit_at, in as few calls as the store takes; most() of them in each. Stops after
-    // the call in which each_answer(permit, answer) was false.
+    // Asks for so many permits, in the order of permit_at, in as few calls as the store takes; most() of them in each. `wakes`: see
+    // term_request. Stops after the call in which each_answer(permit, answer) was false.
     template <class PermitAt, class Most, class EachAnswer>
-    void each_batch(std::size_t permits, PermitAt permit_at, Most most, std::optional<time_point> asked, std::error_code& ec,
-                    EachAnswer each_answer)
+    void each_batch(std::size_t permits, PermitAt permit_at, Most most, std::optional<std::string_view> wakes,
+                    std::optional<time_point> asked, std::error_code& ec, EachAnswer each_answer)
     {
-        const std::size_t size = std::min(attempts_together(*counted_), permits);
+        const std::size_t size = std::clamp<std::size_t>(attempts_together(*counted_), 1, std::max<std::size_t>(permits, 1));
         batch_attempt<lease_type> together{size};
         std::vector<std::size_t> of;
         of.reserve(size);
         bool go_on = true;
         for (std::size_t k = 0; k < permits && go_on && !ec;) {
             for (of.clear(); k < permits && of.size() < size && !ec; ++k)
-                if (together.add(lease(permit_at(k)), ec)) of.push_back(permit_at(k));
+                if (together.add(lease(permit_at(k)), wakes, ec)) of.push_back(permit_at(k));
             if (ec) return together.cancel();
             together.send(most(), asked, ec,
                           [&](std::size_t at, auto tried) { go_on = each_answer(of[at], std::move(tried)) && go_on; });

@@ -558,7 +558,7 @@ private:
                 std::vector<std::size_t> asked;
                 asked.reserve(some.size());
                 for (const std::size_t each : some) {
-                    if (attempt.add(lease_of(s, each), ec)) asked.push_back(each);
+                    if (attempt.add(lease_of(s, each), {}, ec)) asked.push_back(each);
                     if (ec) return;
                 }
                 attempt.send(asked.size(), std::nullopt, ec, [&](std::size_t i, auto result) noexcept {

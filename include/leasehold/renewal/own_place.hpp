@@ -37,8 +37,17 @@ public:
     [[nodiscard]] std::optional<time_point> closed_until() noexcept
     {
         const std::lock_guard lock{keeper_.mutex_};
+        if (!keeper_.own_queue_.is_first(place_)) return time_point::max();
         if (keeper_.own_queue_.may_go(place_, keeper_.closed())) return std::nullopt;
         return keeper_.closed_until();
+    }
+
+    /// For the first: what closes the object now. The end of it wakes this waiter.
+    [[nodiscard]] waiting::closed_by look() noexcept
+    {
+        const std::lock_guard lock{keeper_.mutex_};
+        if (keeper_.own_queue_.may_go(place_, keeper_.closed())) return waiting::closed_by::nothing;
+        return keeper_.attempting_ ? waiting::closed_by::attempt : waiting::closed_by::guard;
     }
 
 private:

@@ -9,6 +9,7 @@
 #include <leasehold/store/concept.hpp>
 #include <leasehold/time_point.hpp>
 #include <leasehold/waiting/local_queue.hpp>
+#include <leasehold/waiting/own_queue.hpp>
 #include <leasehold/waiting/queue_ticket.hpp>
 #include <leasehold/waiting/ticket_limit.hpp>
 #include <leasehold/waiting/wait_machine.hpp>
@@ -56,6 +57,8 @@ public:
             if (!name_place_->first()) return sleep_until(time_point::max(), now, cancelled);
             is_first_ = true;
         }
+        if (at_attempt_ && own_place_->look() == closed_by::attempt) return sleep_until(time_point::max(), now, cancelled);
+        at_attempt_ = false;
         // The first waiter of this process queues at the store.
         if (!cancelled) ticket_.take(keeper_.name());
         return machine_.next(now, cancelled);
@@ -74,9 +77,13 @@ public:
         machine_.busy(now, answer);
     }
 
-    /// A guard of the lease object holds, or an attempt through it is under way: back to the object's own queue.
+    /// The attempt met a guard of the lease object: back to the object's own queue. Or it met another attempt through the object: that may
+    /// bring nothing, so this waiter keeps its places until then.
     void closed() noexcept
     {
+        const closed_by what = own_place_->look();
+        at_attempt_ = what == closed_by::attempt;
+        if (what != closed_by::guard) return;
         ticket_.give_up();
         name_place_.reset();
         is_first_ = false;
@@ -108,6 +115,7 @@ private:
     waker& waker_;
     wait_machine machine_;
     bool is_first_ = false;
+    bool at_attempt_ = false;  // it waits for the end of another attempt through the lease object
     // Left in the reverse order: the next waiter of this process finds no other ticket of its own.
     std::optional<typename Keeper::own_place> own_place_;
     std::optional<local_queue::place> name_place_;

@@ -9,9 +9,14 @@
 #include <leasehold/waiting/waiter_list.hpp>
 
 #include <atomic>
+#include <cassert>
 #include <cstddef>
+#include <cstdint>
 
 namespace leasehold::inline v0::waiting {
+
+/// What keeps a lease object from another attempt.
+enum class closed_by : std::uint8_t { nothing, attempt, guard };
 
 /// The threads that wait for a lease through one object, first come, first served. The first thread moves on to the queue of
 /// the name only while no guard of the object holds. So this object's own guard never blocks other waiters there.
@@ -38,12 +43,14 @@ public:
         if (was_first && places_.front()) places_.front()->wake();
     }
 
-    /// Whether it is the first, and the lease isn't `closed` by a guard or an attempt of its own. If it is closed, open()
-    /// wakes it.
-    [[nodiscard]] bool may_go(place& asking, bool closed) noexcept
+    /// Whether it is the first. The next one is woken when that one leaves.
+    [[nodiscard]] bool is_first(const place& asking) const noexcept { return places_.front() == &asking; }
+
+    /// Whether the first may go, as the lease isn't `closed` by a guard or an attempt of its own. If it is closed, open() wakes it.
+    [[nodiscard]] bool may_go(place& first, bool closed) noexcept
     {
-        if (places_.front() != &asking) return false;
-        asking.found_closed_ = closed;
+        assert(is_first(first));
+        first.found_closed_ = closed;
         return !closed;
     }
 

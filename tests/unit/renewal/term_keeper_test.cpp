@@ -296,6 +296,7 @@ BOOST_AUTO_TEST_CASE(first_waiter_goes_when_nothing_holds_and_is_woken_for_it)
     s.store.leases.force_release("n");
     BOOST_TEST(!s.term->extend(std::nullopt, s.ec));
     BOOST_TEST(first_wakes.take(), "by the loss");
+    BOOST_TEST((second.closed_until() == lh::time_point::max()), "not until the end of a term that is lost: nobody would wake it then");
     BOOST_TEST(!first->closed_until().has_value());
     BOOST_TEST(!second_wakes.take());
     first.reset();

@@ -12,6 +12,7 @@
 #include <atomic>
 #include <chrono>
 #include <deque>
+#include <memory>
 #include <mutex>
 #include <stop_token>
 #include <thread>
@@ -59,6 +60,19 @@ private:
     lh::memory_store inner;
 };
 static_assert(lh::notifying_store<lh::memory_store> && !lh::notifying_store<plain_store>);
+
+// Counts how often the threads of a lease fall asleep.
+struct counting_clock {
+    [[nodiscard]] lh::time_point now() const noexcept { return lh::steady_clock{}.now(); }
+    bool wait_until(lh::waker& w, lh::time_point t) const
+    {
+        ++*sleeps;
+        return lh::steady_clock{}.wait_until(w, t);
+    }
+    friend bool operator==(const counting_clock& a, const counting_clock& b) noexcept { return a.sleeps == b.sleeps; }
+
+    std::shared_ptr<std::atomic<int>> sleeps = std::make_shared<std::atomic<int>>(0);
+};
 
 }  // namespace
 
@@ -265,6 +279,46 @@ BOOST_AUTO_TEST_CASE(a_waiter_that_met_another_threads_failing_attempt_is_woken_
     hold_back.open();
     BOOST_TEST(eventually([&] { return holds.load(); }));
     stop.request_stop();
+}
+
+BOOST_AUTO_TEST_CASE(a_waiter_that_met_another_threads_busy_attempt_keeps_its_place)
+{
+    lh::memory_store memory;
+    gate hold_back;
+    const std::thread::id here = std::this_thread::get_id();
+    std::atomic<std::thread::id> held_back{here};
+    lh::hooked_store store{memory, [&](const lh::store_call& call, const lh::store_call_report&) {
+        if (call.operation == lh::store_operation::try_acquire && std::this_thread::get_id() == held_back.load()) hold_back.pass();
+    }};
+    const counting_clock clock;
+    lh::basic_lease shared{store, "n", terms, clock};
+    lh::basic_lease other{store, "n", terms};
+    std::error_code ec;
+    const auto foreign = memory.try_acquire("n", "foreign", 1h, ec);
+    std::mutex mutex;
+    std::vector<int> served;
+    const auto take = [&](auto& lease, int number, const std::stop_token& stop) {
+        const auto guard = lease.acquire(stop);
+        const std::lock_guard lock{mutex};
+        served.push_back(number);
+    };
+    std::jthread first{[&](const std::stop_token& stop) { take(shared, 1, stop); }};
+    BOOST_TEST(eventually([&] { return *clock.sleeps > 0; }));
+    std::jthread second{[&](const std::stop_token& stop) { take(other, 2, stop); }};
+    BOOST_TEST(are_waiting(2));
+    std::jthread trying{[&] {
+        held_back = std::this_thread::get_id();
+        std::error_code ignored;
+        BOOST_TEST(!is_held(shared.try_acquire(ignored)));
+    }};
+    BOOST_TEST(hold_back.reached_by());
+    const int sleeps = *clock.sleeps;
+    memory.release("n", "foreign", foreign.token, 0s, ec);
+    BOOST_TEST(eventually([&] { return *clock.sleeps > sleeps; }), "it has met the attempt");
+    hold_back.open();
+    first.join();
+    second.join();
+    BOOST_TEST(served == (std::vector{1, 2}), boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(however_many_threads_wait_the_store_sees_one)

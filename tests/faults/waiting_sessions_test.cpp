@@ -306,6 +306,27 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(no_lock_outlives_its_term, Server, servers)
     }
 }
 
+// Else it would wait for a lock that its own process has, which no reader gives back.
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_writer_that_waits_for_a_reader_has_no_lock_but_that_of_its_gate, Server, servers)
+{
+    waiting_scene<Server> s;
+    lh::odbc_store without_locks{s.server.connection_string(), lh::odbc_options{.session_locks = false}};
+    lh::shared_lease reads{without_locks, "n", terms};
+    lh::shared_lease writes{s.stores[0], "n", terms};
+    auto reader = reads.try_acquire_shared();
+    const auto locks = [&] { return s.stores[0].health().session_locks; };
+    std::jthread waiting{[&] {
+        const auto writer = writes.acquire();
+        BOOST_TEST(writer.held());
+        BOOST_TEST(throughout([&] { return locks() <= 1; }, 100ms));
+    }};
+    BOOST_TEST(eventually([&] { return locks() == 1; }));
+    BOOST_TEST(throughout([&] { return locks() == 1; }, 300ms));
+    reader.release();
+    waiting.join();
+    BOOST_TEST(s.nothing_is_left(0));
+}
+
 BOOST_AUTO_TEST_CASE_TEMPLATE(first_grants_of_a_name_at_the_same_instant_leave_no_lock_without_a_term, Server, servers)
 {
     waiting_scene<Server> s;

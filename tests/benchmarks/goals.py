@@ -69,8 +69,12 @@ def cost_rows(r):
 
 def checkpoint_rows(r):
     for name, subjects in [("flushing", FLUSHING), ("not flushing", NOT_FLUSHING)]:
-        yield row(f"a checkpoint, {name}: at most 1.10 of a bare UPDATE", limits=1.1,
-                  measured=lambda store: r.get("cost", subjects[store], "checkpoint, ratio"))
+        def of(where, subjects=subjects):
+            return lambda store: r.get("cost", subjects[store] + where, "checkpoint, ratio")
+
+        yield row(f"a checkpoint, {name}: at most 1.10 of a bare UPDATE", limits=1.1, measured=of(""), pinned=of(ONE),
+                  why="It compares the token and the time, too. On a server another thread makes the call, which takes two switches of "
+                      "threads.")
 
 
 def fire_rows(r):

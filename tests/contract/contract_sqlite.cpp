@@ -10,14 +10,18 @@
 #include <support/temporary_directory.hpp>
 
 #include <chrono>
+#include <cstddef>
 #include <filesystem>
 #include <fstream>
+#include <span>
 #include <string>
 #include <system_error>
 #include <vector>
 
 #if defined(__linux__)
+#include <csignal>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #endif
 
 namespace {
@@ -199,23 +203,108 @@ BOOST_FIXTURE_TEST_CASE(full_database_is_named, file_fixture)
 }
 
 #if defined(__linux__)
+class small_disk {
+public:
+    explicit small_disk(const std::filesystem::path& path) : path_{path}
+    {
+        std::filesystem::create_directory(path_);
+        mounted_ = ::mount("leasehold-contract", path_.c_str(), "tmpfs", 0, "size=256k") == 0;
+        if (!mounted_) BOOST_TEST_MESSAGE("not run: mounting a small disk needs root");
+    }
+    small_disk(const small_disk&) = delete;
+    small_disk& operator=(const small_disk&) = delete;
+    ~small_disk()
+    {
+        if (mounted_) ::umount2(path_.c_str(), MNT_DETACH);
+    }
+
+    [[nodiscard]] bool mounted() const noexcept { return mounted_; }
+    [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
+
+private:
+    std::filesystem::path path_;
+    bool mounted_ = false;
+};
+
 BOOST_FIXTURE_TEST_CASE(full_disk_is_named, file_fixture)
 {
-    const std::filesystem::path disk = folder.path() / "disk";
-    std::filesystem::create_directory(disk);
-    if (::mount("leasehold-contract", disk.c_str(), "tmpfs", 0, "size=256k") != 0) {
-        BOOST_TEST_MESSAGE("not run: mounting a small disk needs root");
-        return;
-    }
-    struct unmounting {
-        const std::filesystem::path& disk;
-        ~unmounting() { ::umount2(disk.c_str(), MNT_DETACH); }
-    } const afterwards{disk};
+    const small_disk disk{folder.path() / "disk"};
+    if (!disk.mounted()) return;
     lh::odbc_options options;
     options.on_connect = {"pragma synchronous = off"};
-    lh::odbc_store store{leasehold_test::sqlite_connection_string(disk / "leases.db"), options};
+    lh::odbc_store store{leasehold_test::sqlite_connection_string(disk.path() / "leases.db"), options};
     store.create_schema();
     check_full(store);
+}
+
+std::size_t descriptors_in(const std::filesystem::path& folder)
+{
+    std::size_t count = 0;
+    for (const auto& each : std::filesystem::directory_iterator{"/proc/self/fd"}) {
+        std::error_code ec;
+        const std::string file = std::filesystem::read_symlink(each, ec).string();
+        if (!ec && file.starts_with(folder.string())) ++count;
+    }
+    return count;
+}
+
+// SQLite rolls back by itself when a commit can't be written, and the driver doesn't notice. `stop` lets nothing more be written, and
+// `go_on` does again.
+template <class Stop, class GoOn>
+void check_release_of_many_after_failed_commit(const std::filesystem::path& folder, lh::errc expected, Stop stop, GoOn go_on)
+{
+    {
+        lh::odbc_options options;
+        options.on_connect = {"pragma synchronous = off"};
+        lh::odbc_store store{leasehold_test::sqlite_connection_string(folder / "leases.db"), options};
+        store.create_schema();
+        std::error_code ec;
+        std::vector<lh::term_release> terms;
+        for (const char* name : {"a", "b", "c", "d"}) terms.push_back({name, "o", store.try_acquire(name, "o", 1h, ec).token, {}});
+        const std::span<const lh::term_release> all{terms};
+        std::vector<lh::batch_answer> answers(2, lh::batch_answer::unknown);
+        stop();
+        store.release_many(all.first(2), answers, ec);
+        go_on();
+        BOOST_TEST(ec == make_error_code(expected), ec.message());
+        BOOST_TEST((answers == std::vector<lh::batch_answer>(2, lh::batch_answer::unknown)));
+        for (const auto& two : {all.last(2), all.first(2)}) {
+            answers.assign(2, lh::batch_answer::unknown);
+            store.release_many(two, answers, ec);
+            BOOST_TEST(!ec, ec.message());
+            BOOST_TEST((answers == std::vector<lh::batch_answer>(2, lh::batch_answer::yes)), "released " << two.front().name);
+        }
+        BOOST_TEST(store.batch_size() > 1);
+    }
+    BOOST_TEST(descriptors_in(folder) == 0U);
+}
+
+BOOST_FIXTURE_TEST_CASE(after_a_full_disk_a_batch_is_released_and_no_connection_stays_open, file_fixture)
+{
+    const small_disk disk{folder.path() / "disk"};
+    if (!disk.mounted()) return;
+    check_release_of_many_after_failed_commit(
+        disk.path(), lh::errc::store_failure,
+        [&] {
+            std::ofstream filler{disk.path() / "filler"};
+            while (filler << std::string(4096, 'x') << std::flush) {}
+        },
+        [&] { std::filesystem::remove(disk.path() / "filler"); });
+}
+
+BOOST_FIXTURE_TEST_CASE(after_a_failed_write_a_batch_is_released_and_no_connection_stays_open, file_fixture)
+{
+    ::rlimit before{};
+    BOOST_REQUIRE(::getrlimit(RLIMIT_FSIZE, &before) == 0);
+    const auto ignored = std::signal(SIGXFSZ, SIG_IGN);
+    check_release_of_many_after_failed_commit(
+        folder.path(), lh::errc::store_failure,
+        [&] {
+            const ::rlimit nothing{1, before.rlim_max};
+            BOOST_REQUIRE(::setrlimit(RLIMIT_FSIZE, &nothing) == 0);
+        },
+        [&] { BOOST_REQUIRE(::setrlimit(RLIMIT_FSIZE, &before) == 0); });
+    std::signal(SIGXFSZ, ignored);
 }
 #endif
 

@@ -31,6 +31,7 @@ struct batching_database {
     bool available = true;
     fault begin = fault::none;
     fault commit = fault::none;
+    fault rollback = fault::none;
 
     std::vector<std::size_t> asked;  // terms in each statement for many
     std::vector<std::int64_t> alone;
@@ -51,7 +52,7 @@ struct batching_database {
     }
     fault end_transaction(bool commits_it)
     {
-        if (!commits_it || commit != fault::none) return commits_it ? commit : fault::none;
+        if (!commits_it || commit != fault::none) return commits_it ? commit : rollback;
         ++commits;
         over.insert(pending.begin(), pending.end());
         released.insert(released.end(), pending.begin(), pending.end());
@@ -246,6 +247,19 @@ BOOST_AUTO_TEST_CASE(commit_that_fails_answers_nobody)
     s.db.commit = fault::connection_lost;
     BOOST_TEST(s.run(batch_kind::releases) == fault::connection_lost);
     BOOST_TEST(s.answers() == std::string(30, '?'));
+}
+
+BOOST_AUTO_TEST_CASE(transaction_that_can_not_be_rolled_back_ends_the_connection_whatever_failed_before)
+{
+    for (const fault statement : {fault::none, fault::failure, fault::lock_timeout, fault::conflict}) {
+        scene s{64};
+        s.db.over = {7};
+        s.db.rollback = fault::connection_lost;
+        if (statement != fault::none) s.db.failures = {{1, statement}};
+        BOOST_TEST(s.run(batch_kind::releases) == fault::connection_lost);
+        BOOST_TEST(s.answers() == std::string(64, '?'));
+        BOOST_TEST(s.db.alone.empty());
+    }
 }
 
 BOOST_AUTO_TEST_CASE(statement_that_the_database_does_not_know_is_done_without)

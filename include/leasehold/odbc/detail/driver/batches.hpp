@@ -106,17 +106,32 @@ inline fault connection::begin_transaction()
     return SQL_SUCCEEDED(set_autocommit(SQL_AUTOCOMMIT_OFF)) ? fault::none : fail(SQL_HANDLE_DBC, connection_.get());
 }
 
-// Rolled back and in autocommit again also where the commit failed: a connection can't be closed otherwise. The first failure counts.
+// SQLite rolls back by itself where it can't write, which libsqliteodbc doesn't notice: it begins no other transaction before it has ended
+// that one, and does not let the connection be closed.
+inline bool connection::roll_back()
+{
+    const auto done = [this] { return SQL_SUCCEEDED(::SQLEndTran(SQL_HANDLE_DBC, connection_.get(), SQL_ROLLBACK)); };
+    return done() || (catalog_->spec().in_process && execute_once("begin") == fault::none && done());
+}
+
+// Rolled back and in autocommit again also where the commit failed: a connection can't be closed otherwise. The first failure counts. What
+// can't be rolled back is left to the end of the connection, since autocommit would commit it.
 inline fault connection::end_transaction(bool commit)
 {
     fault failed = fault::none;
-    const auto note = [&](SQLRETURN done) {
-        if (!SQL_SUCCEEDED(done) && failed == fault::none) failed = fail(SQL_HANDLE_DBC, connection_.get());
-    };
-    if (commit) note(::SQLEndTran(SQL_HANDLE_DBC, connection_.get(), SQL_COMMIT));
-    if (!commit || failed != fault::none) note(::SQLEndTran(SQL_HANDLE_DBC, connection_.get(), SQL_ROLLBACK));
-    note(set_autocommit(SQL_AUTOCOMMIT_ON));
-    return failed;
+    if (commit && !SQL_SUCCEEDED(::SQLEndTran(SQL_HANDLE_DBC, connection_.get(), SQL_COMMIT))) {
+        commit_failed_ = true;
+        failed = fail(SQL_HANDLE_DBC, connection_.get());
+    }
+    const report first = report_;
+    const bool ended = (commit && failed == fault::none) || roll_back();
+    const bool usable = ended && SQL_SUCCEEDED(set_autocommit(SQL_AUTOCOMMIT_ON));
+    if (!usable && first.kind == fault::none)
+        fail(SQL_HANDLE_DBC, connection_.get());
+    else
+        report_ = first;
+    if (!usable) report_.kind = fault::connection_lost;
+    return usable ? failed : fault::connection_lost;
 }
 
 }  // namespace leasehold::inline v0::odbc::detail

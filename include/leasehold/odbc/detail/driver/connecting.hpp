@@ -297,7 +297,11 @@ inline void connection::forget_statements() noexcept
 inline void connection::disconnect() noexcept
 {
     forget_statements();
-    if (std::exchange(connected_, false)) ::SQLDisconnect(connection_.get());
+    // Some drivers close no connection in a transaction, in which an exception may have left it.
+    if (std::exchange(connected_, false) && !SQL_SUCCEEDED(::SQLDisconnect(connection_.get()))) {
+        ::SQLEndTran(SQL_HANDLE_DBC, connection_.get(), SQL_ROLLBACK);
+        ::SQLDisconnect(connection_.get());
+    }
     connection_.reset();
     environment_.reset();
 }

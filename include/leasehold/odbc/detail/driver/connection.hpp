@@ -68,6 +68,7 @@ public:
     void begin_call(time_point deadline)
     {
         deadline_ = deadline;
+        commit_failed_ = false;
         if (!refusal_.sqlstate.empty()) refusal_ = {};
     }
 
@@ -115,6 +116,8 @@ public:
     fault run_attempts(batch_kind kind, attempts& of, std::span<const item_number> items);
     fault begin_transaction();
     fault end_transaction(bool commit);
+    // Since begin_call(): what was in a transaction may have been done, or not.
+    [[nodiscard]] bool commit_failed() const noexcept { return commit_failed_; }
 
     // Of the last run: rows that an UPDATE or INSERT counted (-1: the driver doesn't count), whether there was a row, and what
     // is in it.
@@ -168,6 +171,7 @@ private:
     fault check_session();
     fault run_on_connect();
     fault told_of_set_up(fault failed);
+    bool roll_back();
     fault execute_once(const std::string& sql, std::string* answer = nullptr);
     SQLRETURN pass_prologue(SQLHANDLE of, SQLRETURN done) const noexcept;
     static bool reads_released(statement which) noexcept { return which == statement::look || which == statement::remove; }
@@ -213,6 +217,7 @@ private:
     SQLLEN rows_ = 0;
     bool found_ = false;
     bool warned_ = false;
+    bool commit_failed_ = false;
     bool mostly_free_ = false;  // the rows of the last long list of attempts
     parameter_block in_;
     result_block out_;

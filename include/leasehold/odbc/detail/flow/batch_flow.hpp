@@ -135,7 +135,8 @@ outcome<bool> all_at_once(batch_database auto& db, batch_kind kind, const batch&
     const fault failed = db.run_batch(kind, many, items);
     const bool all = failed == fault::none && db.rows() == static_cast<std::int64_t>(items.size());
     const fault ended = in_transaction ? db.end_transaction(all) : fault::none;
-    return unless(failed != fault::none ? failed : ended, [all] { return all; });
+    // A transaction that could not be ended ends with its connection, whatever the statement's failure.
+    return unless(failed == fault::none || ended == fault::connection_lost ? ended : failed, [all] { return all; });
 }
 
 // Failures of one item after which the others are still sent. A locked row is worth another try.

@@ -329,7 +329,7 @@ private:
         return batch_flow(db_, kind, *many_, [&](std::string_view name, std::string_view owner, std::int64_t token) {
             set_names(name, owner);
             token_ = token;
-            return kind == batch_kind::renewals ? renew() : release(repeated);
+            return kind == batch_kind::renewals ? renew() : release(repeated || db_.commit_failed());
         });
     }
 

@@ -79,6 +79,25 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(checkpoint_is_there_with_the_write_or_not_at_all, 
     BOOST_TEST(saved(s.store, s.name) == largest);
 }
 
+// An UPDATE that changes nothing isn't counted, and a plain read shows the snapshot, which is from before the save.
+BOOST_AUTO_TEST_CASE(checkpoint_that_was_saved_after_the_snapshot_may_be_saved_again)
+{
+    for (const char* level : mariadb_database::levels) {
+        BOOST_TEST_INFO_SCOPE(level);
+        scene<mariadb_database> s{std::string{"after the snapshot, "} + level};
+        auto guard = s.lease.try_acquire();
+        s.mine.connection().execute(mariadb_database::set_level(level));
+        BOOST_TEST(s.mine.last() == "0");
+        BOOST_TEST(guard.save_checkpoint("x"));
+        std::error_code ec;
+        BOOST_TEST(lh::odbc::save_checkpoint(s.mine.handle(), guard, "x", ec));
+        BOOST_TEST(!ec, ec.message());
+        s.mine.commit();
+        BOOST_TEST(saved(s.others_store, s.name) == "x");
+        s.mine.roll_back();
+    }
+}
+
 BOOST_AUTO_TEST_CASE_TEMPLATE(term_that_is_over_saves_nothing, Database, databases)
 {
     scene<Database> s{"over"};

@@ -92,6 +92,10 @@ struct mariadb {
         for (std::string* const update : {&d.handover.publish, &d.handover.request, &d.handover.request_of_candidate, &d.checkpoint.save,
                                           &d.checkpoint.replace, &d.checkpoint.save_fenced, &d.fence.write, &d.fence.write_back})
             keep_expiry(*update);
+        // A plain read shows the row as of the transaction's snapshot, but an UPDATE finds it as it is, and counts none if it has that
+        // checkpoint by then. It is locked already.
+        d.checkpoint.saved_fenced.replace(d.checkpoint.saved_fenced.find("{table}"), 7, "{table by name}");
+        d.checkpoint.saved_fenced += " lock in share mode";
         d.purge = purge_with(d.schema.back());
         // Of the two forms of DELETE the one that may name an index; MariaDB takes it for one without a key under sql_safe_updates.
         d.purge.remove.replace(0, d.purge.remove.find(" where "),

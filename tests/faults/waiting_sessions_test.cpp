@@ -4,6 +4,8 @@
 #include <contract/asked_once.hpp>
 #include <contract/odbc_connection.hpp>
 #include <faults/waiting_scene.hpp>
+
+#include <leasehold/odbc/detail/session/session.hpp>
 #include <support/printing.hpp>
 #include <support/tcp_gate.hpp>
 
@@ -15,10 +17,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <exception>
 #include <latch>
+#include <memory>
 #include <string>
 #include <system_error>
 #include <thread>
+#include <type_traits>
 #include <vector>
 
 BOOST_AUTO_TEST_SUITE(waiting_sessions)
@@ -45,6 +50,46 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_waiter_whose_session_is_ended_goes_on_waiting, S
     waiting.join();
     BOOST_TEST((got - released < 2s));
     BOOST_TEST(s.nothing_is_left(0));
+}
+
+// Behind a proxy, or after a fail-over, the number may be that of another session on another server.
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_waiter_that_leaves_ends_a_wait_for_a_lock_and_no_other_statement, Server, servers)
+{
+    namespace od = lh::odbc::detail;
+    constexpr bool postgresql = std::is_same_v<Server, postgresql_server>;
+    waiting_scene<Server> s;
+    odbc_connection others{s.server.connection_string()}, holder{s.server.connection_string()};
+    const std::string number = others.execute(postgresql ? "select pg_backend_pid()" : "select connection_id()");
+    od::session leaver{std::make_shared<const od::configuration>(s.server.connection_string(), lh::odbc_options{.session_locks = true},
+                                                                 &lh::dialect::detected::describe)};
+    const auto run = [&](od::operation what) {
+        leaver.prepare({what, {}, {}, std::stoll(number), {}}, steady_now() + 10s);
+        leaver.perform();
+        BOOST_TEST((leaver.result().failed == od::fault::none));
+    };
+    run(od::operation::connect);
+    std::string answer;
+    const auto execute = [&](const char* sql) {
+        try {
+            answer = others.execute(sql);
+        } catch (const std::exception& e) {
+            answer = e.what();
+        }
+    };
+    {
+        std::jthread sleeping{execute, postgresql ? "select 0 from pg_sleep(3)" : "select sleep(3)"};
+        const std::string asleep = postgresql ? "select count(*) from pg_stat_activity where wait_event = 'PgSleep' and pid = "
+                                              : "select count(*) from information_schema.processlist where state = 'User sleep' and id = ";
+        BOOST_REQUIRE(eventually([&] { return s.ask(asleep + number) == "1"; }));
+        run(od::operation::end_wait);
+    }
+    BOOST_TEST(answer == "0");
+    static_cast<void>(holder.execute(postgresql ? "select pg_advisory_lock(1)" : "select get_lock('x', 0)"));
+    std::jthread waiting{execute, postgresql ? "select pg_advisory_lock(1)" : "select get_lock('x', 600)"};
+    BOOST_REQUIRE(s.are_in_line(1));
+    run(od::operation::end_wait);
+    BOOST_TEST(s.are_in_line(0));
+    if (s.in_line() != 0) s.end_session(number);
 }
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(a_holder_whose_session_is_ended_still_releases, Server, servers)

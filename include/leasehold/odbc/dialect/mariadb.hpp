@@ -273,6 +273,8 @@ private:
         l.try_lock = "select coalesce(get_lock({key}, 0), 0)";
         l.unlock = "do release_lock({key})";
         l.backend = "select connection_id()";
+        // The number may be that of another session by now: behind a proxy, and after a fail-over, on another server.
+        l.waits = "select 1 from information_schema.processlist where id = :session and state = 'User lock'";
         l.end_wait = "kill query :session";
         return l;
     }

@@ -251,6 +251,8 @@ struct session_lock_sql {
     std::string backend;      ///< the number by which others can end what this session is at
     std::string end_wait;     ///< ends the wait of the session :session, but not the session; no error where it doesn't wait.
                               ///< :session is the number itself, not a parameter: MySQL takes none there
+    std::string waits{};      ///< run before `end_wait`, which no row leaves out: a row if :session, likewise, waits for a lock on this
+                              ///< server; empty: `end_wait` itself ends nothing else
 
     /// Whether the database has such locks.
     [[nodiscard]] bool available() const noexcept { return !lock.empty(); }

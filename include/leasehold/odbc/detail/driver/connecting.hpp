@@ -73,9 +73,16 @@ inline fault connection::end_wait(std::int64_t backend)
 {
     // After its deadline the session may be at something else.
     if (std::chrono::steady_clock::now() >= deadline_) return fail(fault::timeout, "the time of the call ran out");
-    constexpr std::string_view marker = ":session";
-    std::string sql = catalog_->spec().locks.end_wait;
-    return run_text(sql.replace(sql.find(marker), marker.size(), std::to_string(backend)));
+    const dialect::session_lock_sql& locks = catalog_->spec().locks;
+    const auto about = [&](std::string sql) {
+        constexpr std::string_view marker = ":session";
+        return sql.replace(sql.find(marker), marker.size(), std::to_string(backend));
+    };
+    if (!locks.waits.empty()) {
+        std::string row;
+        if (const fault failed = execute_once(about(locks.waits), &row); failed != fault::none || row.empty()) return failed;
+    }
+    return run_text(about(locks.end_wait));
 }
 
 inline fault connection::fail_connecting(SQLSMALLINT type, SQLHANDLE of)

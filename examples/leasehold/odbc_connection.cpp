@@ -23,6 +23,21 @@ SQLHENV new_environment()
     return made;
 }
 
+// The first column of the row, however long it is. Nothing if it is NULL.
+std::optional<std::string> whole_text(SQLHSTMT statement)
+{
+    std::string all;
+    for (;;) {
+        std::array<char, 512> piece{};
+        SQLLEN length = 0;
+        const SQLRETURN done = ::SQLGetData(statement, 1, SQL_C_CHAR, piece.data(), static_cast<SQLLEN>(piece.size()), &length);
+        if (done == SQL_NO_DATA) return all;
+        if (!SQL_SUCCEEDED(done) || length == SQL_NULL_DATA) return std::nullopt;
+        all += piece.data();
+        if (done == SQL_SUCCESS) return all;
+    }
+}
+
 }  // namespace
 
 odbc_connection::odbc_connection(const std::string& connection_string) : environment_{new_environment()}
@@ -64,12 +79,8 @@ std::optional<std::string> odbc_connection::ask(const std::string& query) const
     SQLHSTMT statement = SQL_NULL_HSTMT;
     if (!SQL_SUCCEEDED(::SQLAllocHandle(SQL_HANDLE_STMT, connection_, &statement))) return std::nullopt;
     std::optional<std::string> answer;
-    std::array<char, 512> text{};
-    SQLLEN length = 0;
-    if (SQL_SUCCEEDED(::SQLExecDirect(statement, odbc_text(query), SQL_NTS)) && SQL_SUCCEEDED(::SQLFetch(statement)) &&
-        SQL_SUCCEEDED(::SQLGetData(statement, 1, SQL_C_CHAR, text.data(), static_cast<SQLLEN>(text.size()), &length)) &&
-        length != SQL_NULL_DATA)
-        answer = text.data();
+    if (SQL_SUCCEEDED(::SQLExecDirect(statement, odbc_text(query), SQL_NTS)) && SQL_SUCCEEDED(::SQLFetch(statement)))
+        answer = whole_text(statement);
     ::SQLFreeHandle(SQL_HANDLE_STMT, statement);
     return answer;
 }

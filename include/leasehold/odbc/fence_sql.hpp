@@ -135,7 +135,11 @@ template <dialect::odbc_dialect Dialect>
 /// It has four parameters: the checkpoint, the lease's name and owner, as texts in UTF-8, and the token, as a 64-bit integer. The
 /// checkpoint is at most max_checkpoint_bytes (4,096) bytes and has no NUL, which the statement does not look at. It counts one row if the
 /// term is current; none: it is over, so roll back. It locks the row until the transaction ends, so nobody else is granted the name until
-/// then, and it needs no fence in front. The holder's own renewals wait as well: run it last.
+/// then. The holder's own renewals wait as well: run it last, where fence_sql() has to be the first.
+///
+/// It needs no fence in front, except where the transaction may have read before the term began: the statement doesn't notice that at read
+/// committed, nor on MariaDB and MySQL at repeatable read, their default, where it judges the latest row and not that of the snapshot. So
+/// begin the transaction after the grant there, or run fence_sql() first.
 ///
 /// Everything else is as for fence_sql().
 template <dialect::odbc_dialect Dialect>

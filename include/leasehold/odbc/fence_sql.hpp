@@ -141,6 +141,9 @@ template <dialect::odbc_dialect Dialect>
 /// committed, nor on MariaDB and MySQL at repeatable read, their default, where it judges the latest row and not that of the snapshot. So
 /// begin the transaction after the grant there, or run fence_sql() first.
 ///
+/// On MariaDB and MySQL the expiry needs microseconds, as create_schema() makes it. In a column that keeps less, a save of the text that is
+/// there changes nothing, and a connection without CLIENT_FOUND_ROWS counts no row for it, as if the term were over.
+///
 /// Everything else is as for fence_sql().
 template <dialect::odbc_dialect Dialect>
 [[nodiscard]] std::string checkpoint_sql(Dialect, const odbc_options& options = {}, sql_placeholders placeholders = sql_placeholders::usual)

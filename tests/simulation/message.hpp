@@ -30,6 +30,7 @@ enum class ask : std::uint8_t {
     force_release,  // by a person
     save_checkpoint,
     look_at_checkpoint,
+    publish,
     work,  // this one and the next: statements of a user's transaction, see transactions
     fence,
     save_fenced,
@@ -61,7 +62,7 @@ struct request {
     int owner = nobody;
     std::int64_t token = 0;
     std::int64_t time = 0;  // ttl or min_hold_left, ns
-    int text = nobody;      // of a checkpoint: a number of world::owner()
+    int text = nobody;      // of a checkpoint, or published: a number of world::owner()
     int replaced = whichever;  // the same of the checkpoint in whose place it is saved; nobody: there is none
     int connection = 0;        // a user's; 0: of the store
 };
@@ -73,7 +74,7 @@ struct reply {
     bool found = false;
     std::int64_t rows = 0;
     int owner = nobody;
-    int text = nobody;        // of the checkpoint that was saved last
+    int text = nobody;        // of the checkpoint that was saved last, or what the holder publishes
     std::int64_t latest = 0;  // the token of the name's latest term
     std::int64_t at = 0;      // ns, by the server's clock
     std::array<std::int64_t, 13> numbers{};

@@ -71,8 +71,8 @@ public:
     [[nodiscard]] static std::string describe(const request& asked)
     {
         static constexpr const char* asks[] = {"try_acquire", "renew", "release", "inspect", "sql", "write", "watch", "force_release",
-                                                "save_checkpoint", "look_at_checkpoint", "work", "fence", "save_fenced", "commit",
-                                                "roll_back"};
+                                                "save_checkpoint", "look_at_checkpoint", "publish", "work", "fence", "save_fenced",
+                                                "commit", "roll_back"};
         std::string text = asked.what == ask::sql ? name_of(asked.which) : asks[static_cast<std::size_t>(asked.what)];
         text += " '" + std::string{lease_names[static_cast<std::size_t>(asked.name)]} + "'";
         if (asked.token != 0) text += " token " + std::to_string(asked.token);

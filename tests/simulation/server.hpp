@@ -49,6 +49,14 @@ public:
         return {true, owner_number(record->owner), record->token.value(), now() + record->remaining.count()};
     }
 
+    // What the holder publishes; of memory_store only.
+    [[nodiscard]] std::string data_of(int name)
+    {
+        std::error_code ec;
+        const auto record = memory_.inspect(name_of(name), ec);
+        return record ? record->data : std::string{};
+    }
+
     // The text that was saved last: a number of world::owner().
     [[nodiscard]] int checkpoint_of(int name) const { return saved_[static_cast<std::size_t>(name)].text; }
 
@@ -155,11 +163,15 @@ private:
         case ask::try_acquire: said.acquired = memory_.try_acquire(name_of(asked.name), owner, time, ec); break;
         case ask::renew: said.yes = memory_.renew(name_of(asked.name), owner, token, time, ec); break;
         case ask::release: said.yes = memory_.release(name_of(asked.name), owner, token, time, ec); break;
+        case ask::publish:
+            said.yes = memory_.publish(name_of(asked.name), owner, token, owners_[static_cast<std::size_t>(asked.text)], ec);
+            break;
         case ask::force_release: said.yes = memory_.force_release(name_of(asked.name), ec); break;
         default:
             if (const auto record = memory_.inspect(name_of(asked.name), ec)) {
                 said.found = true;
                 said.owner = owner_number(record->owner);
+                if (!record->data.empty()) said.text = owner_number(record->data);
                 said.number(column::token) = record->token.value();
                 said.number(column::remaining) = record->remaining.count() / 1000;
             }
@@ -282,7 +294,8 @@ private:
         std::uint64_t print = mixed_all(0, said.failed, said.acquired.status, said.acquired.token.value(), said.acquired.remaining.count(),
                                         said.yes, said.found, said.rows, said.owner);
         for (const std::int64_t each : said.numbers) print = mixed_all(print, each);
-        if (asked.what == ask::save_checkpoint || asked.what == ask::look_at_checkpoint || is_in_transaction(asked.what))
+        if (asked.what == ask::save_checkpoint || asked.what == ask::look_at_checkpoint || asked.what == ask::publish ||
+            asked.what == ask::inspect || is_in_transaction(asked.what))
             print = mixed_all(print, asked.connection, said.latest,
                               text_print(said.text), text_print(asked.text), text_print(asked.replaced));
         scheduler_.observe(print);

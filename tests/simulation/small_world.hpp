@@ -9,6 +9,8 @@
 #include "hold_host.hpp"
 #include "hold_judge.hpp"
 #include "network.hpp"
+#include "observed_hosts.hpp"
+#include "observed_judge.hpp"
 #include "outcome.hpp"
 #include "permit_host.hpp"
 #include "visited.hpp"
@@ -36,6 +38,7 @@ struct world_plan {
     std::optional<fire_plan> fires{};      // what both do, instead of contending for a lease
     std::optional<permit_plan> permits{};  // the same
     std::optional<hold_plan> hold{};       // what a third process does, besides
+    std::optional<observed_plan> observed{};  // what both do, instead: one looks, the other changes what it sees
 
     // On purpose: a rule must break.
     [[nodiscard]] bool is_broken() const noexcept { return rules.takes_blindly || rules.saves_blindly || rules.fences_hold_nothing; }
@@ -58,12 +61,13 @@ public:
         world_.time.seen_from_outside = [this] {
             return monitors_.beliefs() + rights_.beliefs() + (permits_ ? permits_->beliefs() : 0);
         };
-        world_.time.processes_meet_at_server_only = reduced.orders && !plan_.rules.notifies;
+        world_.time.processes_meet_at_server_only = reduced.orders && !plan_.rules.notifies && !plan_.observed;
         world_.time.strikes = [this](process& p) { return strikes(p); };
         world_.db.clock.ppm = drift();
         if (plan_.fires) expect_fires(*plan_.fires);
         if (plan_.permits) expect_permits(*plan_.permits);
         if (plan_.hold) hold_.emplace(world_, plan_.hold->period);
+        if (plan_.observed) observed_.emplace(world_);
         for (const char* count : {"1 permits", "1 readers", "2 permits"}) static_cast<void>(world_.owner(count));
         for (std::size_t host = 0; host < hosts(); ++host) {
             clocks_.push_back({0, drift()});
@@ -80,6 +84,7 @@ public:
             if (!world_.time.step()) {
                 if (!all_done()) world_.fail("somebody holds in the end", "nobody can go on");
                 if (fires_) fires_->in_the_end(plan_.bounds.faults <= 1 && world_.faults.crashes + world_.faults.process_freezes == 0);
+                if (observed_) observed_->in_the_end();
                 break;
             }
             check();
@@ -114,6 +119,7 @@ private:
         if (fires_) fires_->check();
         if (permits_) permits_->check();
         if (hold_) hold_->check(somebody_waits());
+        if (observed_) observed_->check();
     }
 
     // One that only tries now and then does not.
@@ -157,6 +163,7 @@ private:
         std::uint64_t print = mixed_all(world_.fingerprint(), choose_.faults_left(), choose_.swaps_left(), net_.locks().fingerprint(),
                                         monitors_.fingerprint(), rights_.fingerprint(), world_.db.clock.ppm);
         for (const drifting_clock& each : clocks_) print = mixed_all(print, each.ppm);
+        if (observed_) print = mixed(print, observed_->fingerprint());
         return print;
     }
 
@@ -197,6 +204,10 @@ private:
             programs_.push_back(std::make_unique<fire_host>(world_, net_, monitors_, *fires_, self, *plan_.fires));
         else if (permits_)
             programs_.push_back(std::make_unique<permit_host>(world_, net_, rights_, *permits_, self, *plan_.permits));
+        else if (observed_ && host == 0)
+            programs_.push_back(std::make_unique<observed_observer>(world_, net_, *observed_, self, *plan_.observed));
+        else if (observed_)
+            programs_.push_back(std::make_unique<observed_changer>(world_, *observed_, self, *plan_.observed));
         else if (host == plan_.contenders.size())
             programs_.push_back(std::make_unique<hold_host>(world_, net_, *hold_, self, *plan_.hold));
         else
@@ -218,6 +229,7 @@ private:
     std::optional<fires_of_world> fires_;
     std::optional<permit_judge> permits_;
     std::optional<hold_judge> hold_;
+    std::optional<observed_judge> observed_;
     std::vector<std::unique_ptr<program>> programs_;
     bool known_ = false;
     std::uint64_t rows_ = 0;

@@ -178,6 +178,21 @@ inline void add_worlds_of_holds(std::vector<world_plan>& to)
     add("hold-queue", "the same as hold, with session locks", queue, small_bounds(0, {}), true, while_held);
 }
 
+// One who looks at a name that another changes.
+inline void add_worlds_of_observers(std::vector<world_plan>& to)
+{
+    const plan memory = small_rules(store_kind::memory);
+    const std::int64_t step = memory.ttl / 6;
+    const auto faults = [](int count) {
+        return small_bounds(count, {fault_kind::lost_request, fault_kind::lost_reply, fault_kind::late, fault_kind::stopped});
+    };
+    const auto add = [&](const char* name, const char* what, int count, bool quick, const observed_plan& does) {
+        to.push_back({name, what, memory, {}, faults(count), quick, std::nullopt, std::nullopt, std::nullopt, does});
+    };
+    add("observed", "one looks at a name, and another changes it in every way", 1, true, {4, step, step * 2, step * 3});
+    add("observed-long", "the same, with more changes, longer terms and more looks", 1, false, {5, step, step * 3, step * 2});
+}
+
 // The catalogue. The last of each kind is broken on purpose.
 inline const std::vector<world_plan>& small_worlds()
 {
@@ -258,6 +273,7 @@ inline const std::vector<world_plan>& small_worlds()
         add_worlds_of_fires(worlds);
         add_worlds_of_permits(worlds);
         add_worlds_of_holds(worlds);
+        add_worlds_of_observers(worlds);
         return worlds;
     }();
     return all;

@@ -151,8 +151,11 @@ public:
                ec);
         if (ec || !said.found) return std::nullopt;
         const std::string owner = said.owner == nobody ? std::string{} : world_.owners[static_cast<std::size_t>(said.owner)];
-        return leasehold::lease_record{std::string{name}, owner, leasehold::fencing_token{said.number(column::token)},
-                                       std::chrono::microseconds{said.number(column::remaining)}};
+        return leasehold::lease_record{.name = std::string{name},
+                                       .owner = owner,
+                                       .token = leasehold::fencing_token{said.number(column::token)},
+                                       .remaining = std::chrono::microseconds{said.number(column::remaining)},
+                                       .data = said.text == nobody ? std::string{} : world_.owners[static_cast<std::size_t>(said.text)]};
     }
 
     // checkpoint_replacing_store

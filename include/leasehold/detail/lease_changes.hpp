@@ -8,6 +8,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 // What two looks at a name tell: a pure function of the two records and the times of the looks.
@@ -18,17 +19,39 @@ struct look_times {
     time_point now;     // the later look was answered
 };
 
+// What an observer knows: what its latest look found, of those that succeeded, and when that one was sent.
+template <class Seen>
+struct latest_look {
+    Seen found{};
+    std::optional<time_point> sent{};
+
+    // What a look tells that found `later`. An end counts from when the look before was sent, since that is before it was answered.
+    template <class Change>
+    [[nodiscard]] std::vector<Change> changes_to(const Seen& later, time_point then_sent, time_point now,
+                                                 std::vector<Change> (*compare)(const Seen&, const Seen&, const look_times&)) const
+    {
+        return compare(found, later, {sent.value_or(then_sent), now});
+    }
+
+    void replace_by(Seen later, time_point then_sent)
+    {
+        found = std::move(later);
+        sent = then_sent;
+    }
+};
+
 // A count is no holder, and neither is a min_hold, which keeps the name closed after a release.
 inline bool is_held(const std::optional<lease_record>& record) noexcept
 {
     return record && !record->owner.empty() && !record->is_count();
 }
 
-// The end of a term that the later look does not show. A term that is gone before its time was released.
+// The end of a term that the later look does not show. A term that is gone before its time was released; and so was one whose name is kept
+// closed. That may be another term, which came and went between the looks.
 inline lease_change_kind end_of(const lease_record& before, const std::optional<lease_record>& after, const look_times& times) noexcept
 {
     if (before.is_hold()) return lease_change_kind::hold_ended;
-    const bool kept_closed = after && after->owner.empty();
+    const bool kept_closed = after && after->owner.empty() && after->token == before.token;
     return kept_closed || times.now - times.before < before.remaining ? lease_change_kind::released : lease_change_kind::expired;
 }
 

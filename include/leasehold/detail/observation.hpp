@@ -21,7 +21,6 @@
 #include <list>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -64,14 +63,14 @@ public:
     [[nodiscard]] Seen current() const
     {
         const std::lock_guard lock{mutex_};
-        return seen_;
+        return latest_.found;
     }
 
     // How long ago that look was sent; duration::max() if none has succeeded.
     [[nodiscard]] duration age() const noexcept
     {
         const std::lock_guard lock{mutex_};
-        return looked_at_ ? clock_.now() - *looked_at_ : duration::max();
+        return latest_.sent ? clock_.now() - *latest_.sent : duration::max();
     }
 
     // What nobody has taken yet. It may outlive the observation.
@@ -94,12 +93,11 @@ private:
         const time_point sent = clock_.now();
         Seen found = look_(ec);
         if (ec) return;
-        const std::vector<Change> changes = compare_(current(), found, {looked_at_.value_or(sent), clock_.now()});
+        const std::vector<Change> changes = latest_.changes_to(found, sent, clock_.now(), compare_);
         std::list<Change> to_feed{changes.begin(), changes.end()};  // before the look counts: without memory, the next one tells of them
         {
             const std::lock_guard lock{mutex_};
-            seen_ = std::move(found);
-            looked_at_ = sent;
+            latest_.replace_by(std::move(found), sent);
         }
         feed_->push(std::move(to_feed));
         for (const Change& each : changes) tell(each);
@@ -139,8 +137,7 @@ private:
     waker waker_;
     std::atomic<bool> stopping_{false};  // relaxed: the waker's mutex orders it
     mutable std::mutex mutex_;           // guards what follows; its own thread, which alone writes, reads without
-    Seen seen_{};
-    std::optional<time_point> looked_at_;
+    latest_look<Seen> latest_;
     std::thread thread_;
 };
 

@@ -67,9 +67,28 @@ BOOST_AUTO_TEST_CASE(term_that_is_gone_before_its_time_was_released)
     BOOST_TEST(told(held("a", 1), free_name, 1h) == "expired n1;");
 }
 
+BOOST_AUTO_TEST_CASE(end_counts_from_when_the_look_before_was_sent)
+{
+    lh::detail::latest_look<record_type> latest;
+    const lh::time_point first{1h};
+    const auto look = [&](const record_type& found, lh::duration sent, lh::duration answered) {
+        const auto changes = latest.changes_to(found, first + sent, first + answered, &lh::detail::lease_changes);
+        latest.replace_by(found, first + sent);
+        return changes.empty() ? std::string{"nothing"} : std::string{to_string(changes.front().kind)};
+    };
+    BOOST_TEST(look(held("a", 1), 0s, 2s) == "acquired");
+    BOOST_TEST(look(free_name, 9s, 10s - 1ns) == "released");
+    BOOST_TEST(look(held("a", 2), 20s, 22s) == "acquired");
+    BOOST_TEST(look(held("a", 2), 25s, 28s) == "nothing");
+    BOOST_TEST(look(free_name, 34s, 35s - 1ns) == "released", "it has been renewed");
+    BOOST_TEST(look(held("a", 3), 40s, 44s) == "acquired");
+    BOOST_TEST(look(free_name, 45s, 50s) == "expired");
+}
+
 BOOST_AUTO_TEST_CASE(name_that_is_kept_closed_was_released)
 {
     BOOST_TEST(told(held("a", 1), held("", 1), 1h) == "released n1;");
+    BOOST_TEST(told(held("a", 1), held("", 2), 1h) == "expired n1;", "another term, which nobody has seen, was released");
     BOOST_TEST(told(held("", 1), free_name) == "");
     BOOST_TEST(told(free_name, held("", 1)) == "");
     BOOST_TEST(told(held("", 1), held("b", 2)) == "acquired n2;");

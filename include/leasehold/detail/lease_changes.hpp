@@ -46,12 +46,12 @@ inline bool is_held(const std::optional<lease_record>& record) noexcept
     return record && !record->owner.empty() && !record->is_count();
 }
 
-// The end of a term that the later look does not show. A term that is gone before its time was released; and so was one whose name is kept
-// closed. That may be another term, which came and went between the looks.
+// The end of a term that the later look does not show. A term that is gone before its time was released; and so was one that keeps
+// the name closed. If another term does, which came and went between the looks, that says nothing of this one.
 inline lease_change_kind end_of(const lease_record& before, const std::optional<lease_record>& after, const look_times& times) noexcept
 {
     if (before.is_hold()) return lease_change_kind::hold_ended;
-    const bool kept_closed = after && after->owner.empty() && after->token == before.token;
+    const bool kept_closed = after && after->token == before.token;
     return kept_closed || times.now - times.before < before.remaining ? lease_change_kind::released : lease_change_kind::expired;
 }
 

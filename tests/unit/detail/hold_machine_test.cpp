@@ -67,6 +67,13 @@ BOOST_AUTO_TEST_CASE(another_term_in_the_way_is_looked_at_at_once)
     BOOST_TEST((machine.look_at() == now + 1ms));
 }
 
+BOOST_AUTO_TEST_CASE(look_that_is_due_stays_due)
+{
+    machine.in_line(now);
+    machine.busy(lh::fencing_token{1}, now + 1ms);
+    BOOST_TEST((machine.look_at() == now));
+}
+
 BOOST_AUTO_TEST_CASE(name_that_a_min_hold_keeps_closed_has_nobody_to_ask)
 {
     BOOST_TEST((machine.looked(record("", 1), now) == hold_step::wait));

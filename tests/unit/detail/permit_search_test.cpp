@@ -40,6 +40,7 @@ BOOST_AUTO_TEST_CASE(first_round_asks_for_each_once_beginning_anywhere)
 {
     permit_search search{5, 13};
     BOOST_TEST(round(search, start) == (std::vector<std::size_t>{3, 4, 0, 1, 2}), boost::test_tools::per_element());
+    BOOST_TEST(round(search, start).size() == 5U, "so does each round, if there are no more");
     permit_search one{1, 7};
     BOOST_TEST(round(one, start) == std::vector<std::size_t>{0}, boost::test_tools::per_element());
 }
@@ -83,6 +84,67 @@ BOOST_AUTO_TEST_CASE(unknown_ends_are_not_counted)
     search.busy(1, start, busy_for(5s));
     search.begin_with_all();
     BOOST_TEST(search.remaining(start) == 0s);
+}
+
+BOOST_AUTO_TEST_CASE(time_of_a_permit_that_is_over_is_not_over_for_ever)
+{
+    permit_search search{3, 0};
+    BOOST_TEST(!search.nearest().has_value());
+    search.busy(2, start, busy_for(5s));
+    BOOST_TEST((search.nearest() == 2U));
+    BOOST_TEST(search.remaining(start + 5s) == 1ns);
+    BOOST_TEST(search.remaining(start + 9s) == 1ns);
+}
+
+BOOST_AUTO_TEST_CASE(new_count_is_asked_for_in_this_round)
+{
+    permit_search search{40, 30};
+    for (int i = 0; i < 3; ++i) BOOST_TEST((search.next(start) == 30U + static_cast<std::size_t>(i)));
+    search.follow(40);
+    BOOST_TEST(round(search, start).size() == 37U, "the same count");
+    search.follow(20);
+    BOOST_TEST(round(search, start) == (std::vector<std::size_t>{10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9}),
+               boost::test_tools::per_element());
+    search.busy(7, start, busy_for(0s));
+    BOOST_TEST(round(search, start).size() == permit_search::by_turns);
+    search.follow(30);
+    BOOST_TEST(round(search, start).size() == 30U);
+}
+
+BOOST_AUTO_TEST_CASE(first_round_asks_by_turns_whoever_ends_meanwhile)
+{
+    permit_search search{3, 0};
+    BOOST_TEST((search.next(start) == 0U));
+    search.busy(0, start, busy_for(5s));
+    BOOST_TEST((search.next(start + 5s) == 1U));
+}
+
+BOOST_AUTO_TEST_CASE(end_of_a_permit_that_is_no_more_is_forgotten)
+{
+    for (const std::size_t nearest : {3U, 4U, 5U}) {
+        permit_search search{8, 0};
+        BOOST_TEST(round(search, start).size() == 8U);
+        search.busy(nearest, start, busy_for(5s));
+        search.follow(4);
+        BOOST_TEST(search.remaining(start) == (nearest < 4 ? 5s : 0s));
+        BOOST_TEST((search.next(start + 5s) == 0U), "in a first round each is asked for by its turn");
+        BOOST_TEST((search.next(start + 5s) == 1U));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(list_is_relied_on_for_a_ttl_by_one_who_waits)
+{
+    permit_search search{8, 0};
+    search.begin_round(start);
+    BOOST_TEST(!search.may_rely_on_list(start, 10s));
+    BOOST_TEST(!search.asked().has_value());
+    search.waits_since(start + 1s);
+    BOOST_TEST((search.asked() == start + 1s));
+    BOOST_TEST(search.may_rely_on_list(start + 11s - 1ns, 10s));
+    BOOST_TEST(!search.may_rely_on_list(start + 11s, 10s));
+    search.begin_round(start + 11s);
+    BOOST_TEST(search.may_rely_on_list(start + 21s - 1ns, 10s));
+    BOOST_TEST((search.asked() == start + 1s));
 }
 
 BOOST_AUTO_TEST_CASE(record_of_the_count_outlives_whatever_is_granted)

@@ -67,6 +67,19 @@ BOOST_AUTO_TEST_CASE(name_without_a_record_begins_with_the_last_fire_or_with_the
 {
     BOOST_TEST(begins(step({}, rules, night(7) + 20h), night(7)));
     BOOST_TEST(rests(lh::detail::next_fire_step({}, nightly, rules, night(7) + 20h, night(7) + 20h), night(8)));
+    const lh::every never{.period = 0s};
+    BOOST_TEST((lh::detail::before_the_last_fire(never, night(7)) == night(7)), "there is none before");
+}
+
+BOOST_AUTO_TEST_CASE(beginning_is_noted_where_others_have_to_know_of_it)
+{
+    const auto record = done_up_to(night(7));
+    const auto by = step(record, rules, night(8));
+    BOOST_TEST(!lh::detail::notes_beginning(record, lh::detail::fire_rules{}, by));
+    BOOST_TEST(lh::detail::notes_beginning(record, with(lh::catch_up::last, 1), by));
+    BOOST_TEST(lh::detail::notes_beginning(record, with(lh::catch_up::none), by));
+    BOOST_TEST(lh::detail::notes_beginning({}, rules, step({}, rules, night(8))));
+    BOOST_TEST(lh::detail::notes_beginning(record, rules, step(record, rules, night(9))), "a fire was missed");
 }
 
 BOOST_AUTO_TEST_CASE(store_that_goes_back_in_time_repeats_nothing)
@@ -161,6 +174,32 @@ BOOST_AUTO_TEST_CASE(fire_is_given_up_after_its_last_attempt)
     BOOST_TEST(missed(begun, dead).empty());
 }
 
+BOOST_AUTO_TEST_CASE(fire_whose_attempt_has_failed_is_open_unless_that_was_the_last)
+{
+    const auto record = done_up_to(night(7));
+    const auto two = with(lh::catch_up::last, 2);
+    const auto first = step(record, two, night(8));
+    BOOST_TEST(lh::detail::failed(record, two, first, night(8)).open.has_value());
+    BOOST_TEST(!lh::detail::failed(record, with(lh::catch_up::last, 1), first, night(8)).open.has_value());
+}
+
+BOOST_AUTO_TEST_CASE(record_that_follows_says_all_that_has_become_of_its_fires)
+{
+    const auto record = with_open(done_up_to(night(7)), night(8), 3, night(8) + 1h);
+    const auto by = step(record, rules, night(10));
+    const auto begun = lh::detail::begun(record, by);
+    BOOST_TEST((begun.passed == night(9)));
+    BOOST_TEST((begun.open == lh::open_fire{night(10), 1, night(10)}));
+    BOOST_TEST((lh::detail::failed(record, rules, by, night(10)).passed == night(9)));
+    const auto passed = lh::detail::passed_by(record, step(record, with(lh::catch_up::none), night(10) + 1h));
+    BOOST_TEST((passed.passed == night(10)));
+    BOOST_TEST(!passed.open.has_value());
+    const auto done = lh::detail::completed(record, night(8), night(9), "me");
+    BOOST_TEST((done.passed == night(8)));
+    BOOST_TEST((done.last == lh::completed_fire{night(8), night(9), "me"}));
+    BOOST_TEST(!done.open.has_value());
+}
+
 BOOST_AUTO_TEST_CASE(all_goes_on_after_a_fire_that_is_given_up)
 {
     const auto one = with(lh::catch_up::all, 1);
@@ -187,6 +226,9 @@ BOOST_AUTO_TEST_CASE(another_schedule_begins_with_its_next_fire)
     const auto other = with_open(done_up_to(night(7)), night(8), 1, night(8));
     const auto record = lh::detail::rescheduled(other, "every 1d at 3h", "me", night(8) + 1h);
     BOOST_TEST(record.made_by == "me");
+    BOOST_TEST(record.schedule == "every 1d at 3h");
+    BOOST_TEST(!record.open.has_value());
+    BOOST_TEST((lh::detail::rescheduled(done_up_to(night(9)), "other", "me", night(8)).passed == night(9)), "the clock was set back");
     BOOST_TEST(rests(step(record, rules, night(8) + 1h), night(9)));
 }
 

@@ -37,6 +37,16 @@ struct of_seconds {
     chrono::sys_seconds next(lh::fire_time after) const noexcept { return chrono::floor<chrono::seconds>(after) + 1s; }
 };
 
+struct that_fires_once {
+    lh::fire_time at;
+    lh::fire_time next(lh::fire_time after) const noexcept { return after < at ? at : lh::no_fire; }
+};
+
+// Against the rules.
+struct that_stands_still {
+    lh::fire_time next(lh::fire_time after) const noexcept { return after; }
+};
+
 struct without_next {};
 struct that_returns_a_number {
     int next(lh::fire_time) const { return 3; }
@@ -84,6 +94,8 @@ BOOST_AUTO_TEST_CASE(each_rule_has_a_message)
     BOOST_TEST(says({.period = 24h, .at = -1ns}, "at must not be negative"));
     BOOST_TEST(says({.period = 24h, .at = 24h}, "at must be shorter than period"));
     BOOST_TEST((lh::every{.period = 24h, .at = 24h - 1ns}.broken_rule() == nullptr));
+    BOOST_TEST((lh::every{.period = 1ms}.broken_rule() == nullptr));
+    BOOST_TEST((lh::every{.period = 24h * 3650}.broken_rule() == nullptr));
     BOOST_TEST((lh::every{.period = 0s}.next(day(1)) == lh::no_fire));
 }
 
@@ -92,6 +104,7 @@ BOOST_AUTO_TEST_CASE(text_says_period_and_offset)
     BOOST_TEST((lh::every{.period = 24h, .at = 3h}.text() == "every 1d at 3h"));
     BOOST_TEST((lh::every{.period = 90min}.text() == "every 1h 30min"));
     BOOST_TEST((lh::every{.period = 50ms, .at = 1ns}.text() == "every 50ms at 1ns"));
+    BOOST_TEST((lh::every{.period = 0s}.text() == "every 0s"), "also of one that is refused");
 }
 
 BOOST_AUTO_TEST_CASE(last_fire_is_found_from_next_alone)
@@ -103,6 +116,22 @@ BOOST_AUTO_TEST_CASE(last_fire_is_found_from_next_alone)
     BOOST_TEST((lh::detail::last_fire(lh::every{.period = 0s}, day(9)) == std::nullopt));
     BOOST_TEST((lh::detail::last_fire_after(lh::every{.period = 50ms}, day(9) + 1ms, day(1)) == day(9)));
     BOOST_TEST((lh::detail::last_fire_after(lh::every{.period = 24h}, day(9), day(9)) == day(9)));
+}
+
+BOOST_AUTO_TEST_CASE(last_fire_is_looked_for_in_a_hundred_years)
+{
+    const auto found = [](lh::fire_time fire, lh::fire_time now) { return lh::detail::last_fire(that_fires_once{fire}, now) == fire; };
+    constexpr int year = 365;
+    BOOST_TEST(found(day(9), day(9)));
+    BOOST_TEST(found(day(-95 * year), day(0)));
+    BOOST_TEST(!found(day(-101 * year), day(0)));
+    BOOST_TEST(!found(day(-150 * year), day(0)));
+    BOOST_TEST(!found(day(10), day(9)));
+}
+
+BOOST_AUTO_TEST_CASE(schedule_that_stands_still_ends_the_search)
+{
+    BOOST_TEST((lh::detail::last_fire_after(that_stands_still{}, day(9), day(1)) == day(1)));
 }
 
 BOOST_AUTO_TEST_CASE(last_fire_is_the_last_of_all_fires_that_follow_each_other)

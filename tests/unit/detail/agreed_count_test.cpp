@@ -103,7 +103,8 @@ BOOST_AUTO_TEST_CASE(record_that_fell_back_behind_a_change_is_written_again)
     BOOST_TEST((lh::detail::restored({4, 0, 1}, {8, 0, 0}) == agreed_count{4, 8, 2}));
     BOOST_TEST((lh::detail::restored({8, 0, 1}, {4, 0, 0}) == agreed_count{8, 0, 2}));
     BOOST_TEST((lh::detail::restored({4, 6, 3}, {5, 0, 0}) == agreed_count{4, 6, 4}));
-    BOOST_TEST((lh::detail::judge({.own = {4, 0, 3}, .agreed = true, .lasts = true}, {4, 8, 2}) == count_verdict::restore), "an earlier change");
+    const count_stance third{.own = {4, 0, 3}, .agreed = true, .lasts = true};
+    BOOST_TEST((judge(third, {4, 8, 2}) == count_verdict::restore), "it is of an earlier change");
     BOOST_TEST((lh::detail::judge({.own = {4, 0, 3}, .agreed = true}, {8, 0, 2}) == count_verdict::refuse));
     const count_stance long_ago{.own = {4, 0, 1}, .agreed = true};
     BOOST_TEST((judge(long_ago, {8, 0, 0}) == count_verdict::refuse), "all have ended meanwhile, and begun with another count");

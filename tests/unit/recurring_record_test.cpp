@@ -103,6 +103,17 @@ BOOST_FIXTURE_TEST_CASE(fire_is_completed_also_if_a_purge_has_removed_the_record
     BOOST_TEST(!completes(other).has_value());
 }
 
+// So soon that the host does not read the record again before it begins.
+BOOST_FIXTURE_TEST_CASE(fire_that_follows_soon_is_completed_also_if_a_purge_has_removed_the_record_that_the_host_knows, scene)
+{
+    purged_store purged{store};
+    lh::recurring job{purged, "report", lh::every{.period = 20s}, clock, lh::no_renewal{}};
+    BOOST_TEST((completes(job) == noon));
+    purged.purged = true;
+    clock.advance(20s);
+    BOOST_TEST((completes(job) == noon + 20s));
+}
+
 BOOST_FIXTURE_TEST_CASE(purge_of_the_record_lets_run_repeat_no_fire, scene)
 {
     purged_store purged{store};

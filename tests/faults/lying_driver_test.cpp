@@ -238,6 +238,20 @@ BOOST_AUTO_TEST_CASE(many_releases_on_a_slow_database_take_one_call_timeout)
     BOOST_TEST((answers[releases.size() - 2] == lh::batch_answer::unknown));
 }
 
+BOOST_AUTO_TEST_CASE(terms_that_a_failed_commit_has_released_are_not_called_lost)
+{
+    database db;
+    db.create_schema("sqlite");
+    lh::odbc_store store{db.lying("sqlite,denied_commit")};
+    std::error_code ec;
+    std::vector<lh::term_release> releases;
+    for (const char* name : {"m", "n"}) releases.push_back({name, "o", store.try_acquire(name, "o", ttl * 60, ec).token, {}});
+    std::vector<lh::batch_answer> answers(releases.size(), lh::batch_answer::unknown);
+    store.release_many(releases, answers, ec);
+    BOOST_TEST(!ec, ec.message());
+    BOOST_TEST((answers == std::vector<lh::batch_answer>(2, lh::batch_answer::yes)));
+}
+
 BOOST_DATA_TEST_CASE(many_stores_on_one_name_never_hold_it_at_once,
                      boost::unit_test::data::make({"unheard_of", "unheard_of,no_row_count", "unheard_of,one_row",
                                                    "unheard_of,lost_replies", "unheard_of,no_row_count,lost_replies",

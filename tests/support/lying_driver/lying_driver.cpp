@@ -15,6 +15,7 @@
 // | one_row | SQLRowCount says 1 |
 // | no_rows | SQLFetch finds nothing |
 // | no_commit | SQL_ATTR_AUTOCOMMIT is accepted, and nothing is ever committed |
+// | denied_commit | SQLEndTran commits, and says that it has failed |
 // | late_libraries | no lie: connecting takes twice as long, and the libraries are first used in the middle of it |
 // | slow_connecting | no lie: statements take no time, only connecting does |
 // | lost_replies | every fourth statement is carried out, and answered with "connection lost" |
@@ -222,7 +223,8 @@ FORWARD(SQLGetDiagField,
 
 SQLRETURN SQL_API SQLEndTran(SQLSMALLINT kind, SQLHANDLE handle, SQLSMALLINT how)
 {
-    return REAL(SQLEndTran)(kind, handle, kind == SQL_HANDLE_DBC && lies(handle, "no_commit") ? SQL_ROLLBACK : how);
+    const SQLRETURN done = REAL(SQLEndTran)(kind, handle, kind == SQL_HANDLE_DBC && lies(handle, "no_commit") ? SQL_ROLLBACK : how);
+    return kind == SQL_HANDLE_DBC && how == SQL_COMMIT && lies(handle, "denied_commit") ? SQL_ERROR : done;
 }
 
 SQLRETURN SQL_API SQLAllocHandle(SQLSMALLINT kind, SQLHANDLE parent, SQLHANDLE* made)

@@ -3,12 +3,17 @@
 #include <leasehold/leasehold.hpp>
 
 #include <contract/asked_once.hpp>
+#include <support/printing.hpp>
 #include <unit/counted_rights_scene.hpp>
 
 #include <boost/test/unit_test.hpp>
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
+#include <optional>
+#include <set>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -52,7 +57,34 @@ private:
     std::jthread thread_;
 };
 
+// Notes whose waiters the shares of a shared lease wake.
+struct noting_store : lh::forwarding_store<lh::memory_store, noting_store> {
+    using forwarding_store::forwarding_store;
+
+    void acquire_many(std::span<const lh::term_request> requests, std::size_t most, std::span<std::optional<lh::acquire_result>> answers,
+                      std::error_code& ec)
+    {
+        for (const lh::term_request& each : requests)
+            if (each.name.starts_with("n/r")) woken.emplace(each.wakes.value_or(each.name));
+        underlying().acquire_many(requests, most, answers, ec);
+    }
+
+    std::set<std::string> woken;
+};
+
 }  // namespace
+
+BOOST_AUTO_TEST_CASE(shares_of_readers_wake_the_writer_that_waits_for_them_and_those_of_a_writer_nobody)
+{
+    lh::memory_store memory;
+    noting_store store{memory};
+    lh::shared_lease lease{store, "n", 30s};
+    BOOST_TEST(is_held(lease.try_acquire_shared()));
+    BOOST_TEST(store.woken == (std::set<std::string>{"n/r"}), boost::test_tools::per_element());
+    store.woken.clear();
+    BOOST_TEST(is_held(lease.try_acquire()));
+    BOOST_TEST(store.woken == (std::set<std::string>{""}), boost::test_tools::per_element());
+}
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(writer_that_waits_goes_before_new_readers, Store, both_stores)
 {

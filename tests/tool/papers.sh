@@ -72,6 +72,19 @@ if [ -r /usr/share/bash-completion/bash_completion ]; then
     expect bash "leasehold e" elect
     expect bash "leasehold run --min" --min-hold
     expect bash "leasehold show --local he" held-job
+    # A name is whatever its holder, or a data source whatever its file, makes it: it is offered, and never run.
+    words='$(touch '$scratch'/was_run)'
+    "$tool" hold "$words" --for 10m --local >"$scratch/log"
+    printf '[%s]\n' "$words" >"$scratch/sources"
+    for line in "leasehold show --local " "leasehold run --local --all " "leasehold run --local --all held-job," "leasehold run --store "; do
+        offered=$(ODBCINI=$scratch/sources bash_completes "$line")
+        [ ! -e "$scratch/was_run" ] || fail "bash runs a name for '$line'"
+        rm -f "$scratch/was_run"
+        grep -qF -- "$(printf %q "$words")" <<<"$offered" || fail "bash offers for '$line' not $words, quoted, but: $offered"
+    done
+    "$tool" unhold "$words" --local >"$scratch/log"
+    expect bash "leasehold show --local 'he" held-job
+    expect bash "leasehold run --local --all other,he" other,held-job
     expect bash "leasehold pur" purge
     expect bash "leasehold checkp" checkpoint
     expect bash "leasehold checkpoint --sa" --save

@@ -15,6 +15,23 @@ _leasehold_names()
     timeout 2 "${words[0]}" list --json --quiet "${store[@]}" 2>/dev/null | sed -n 's/^.\{0,1\}{"name": "\([^"\\]*\)".*/\1/p'
 }
 
+# Offers those of the lines on standard input that begin with $cur after the text $1 in it. Others chose these words, and none may run
+# as a command: compgen -W would expand them, and the shell that gets the line would, too. So each is compared as it is, and quoted.
+_leasehold_offer()
+{
+    local before=$1 typed=${cur#"$1"} word
+    local -a lines
+    mapfile -t lines
+    COMPREPLY=()
+    for word in "${lines[@]}"; do
+        case $cur in
+        \'*) [[ $word != *\'* && $word == "${typed#\'}"* ]] && COMPREPLY+=("${before#\'}$word") ;;
+        \"*) [[ $word != *[\"\$\`\\!]* && $word == "${typed#\"}"* ]] && COMPREPLY+=("${before#\"}$word") ;;
+        *) [[ $word == "${typed//\\/}"* ]] && COMPREPLY+=("$before$(printf %q "$word")") ;;
+        esac
+    done
+}
+
 _leasehold()
 {
     local cur prev words cword i subcommand= name=
@@ -57,7 +74,7 @@ _leasehold()
         return
         ;;
     --store)
-        COMPREPLY=($(compgen -W "$(odbcinst -q -s 2>/dev/null | sed -n 's/^\[\(.*\)\]$/\1/p')" -- "$cur"))
+        _leasehold_offer "" < <(odbcinst -q -s 2>/dev/null | sed -n 's/^\[\(.*\)\]$/\1/p')
         return
         ;;
     --ttl | --margin | --kill-after | --min-hold | --max-hold | --wait | -w | --for | --pause | --interval | --timeout | --drain-timeout)
@@ -69,9 +86,9 @@ _leasehold()
         return
         ;;
     --all)
-        local IFS=$'\n' before=
+        local before=
         [[ $cur == *,* ]] && before=${cur%,*},
-        COMPREPLY=($(compgen -P "$before" -W "$(_leasehold_names)" -- "${cur##*,}"))
+        _leasehold_offer "$before" < <(_leasehold_names)
         return
         ;;
     --handover-signal)
@@ -119,8 +136,7 @@ _leasehold()
     elif [ -z "$subcommand" ] || [ "$subcommand" = help ]; then
         COMPREPLY=($(compgen -W "run every elect shard show last list ps watch wait release ask hold unhold drain checkpoint resize init purge doctor help version" -- "$cur"))
     elif [ -z "$name" ] && [[ $subcommand =~ ^(run|every|elect|shard|show|last|list|ps|watch|wait|release|ask|hold|unhold|checkpoint|resize)$ ]]; then
-        local IFS=$'\n'
-        COMPREPLY=($(compgen -W "$(_leasehold_names)" -- "$cur"))
+        _leasehold_offer "" < <(_leasehold_names)
     elif [[ $subcommand =~ ^(run|every|elect|shard)$ ]]; then
         COMPREPLY=(--)
     fi

@@ -3,6 +3,7 @@
 #define LEASEHOLD_EXAMPLES_LEASEHOLD_DRAIN_MODEL_HPP
 
 #include <leasehold/fencing_token.hpp>
+#include <leasehold/group/group_texts.hpp>
 #include <leasehold/lease_record.hpp>
 
 #include <cstddef>
@@ -30,13 +31,20 @@ namespace tool {
     return !record.is_count() && !record.is_hold() && begins_with_host(record.owner, host);
 }
 
-/// The id of the member of a group that it says lives; empty: it says no such thing. One that is asked gives its shards away and takes
-/// none, but lives on.
+/// The id of the member of a group that it says lives, by its name; empty: it says no such thing.
 [[nodiscard]] inline std::string_view member_in(const leasehold::lease_record& record) noexcept
 {
     constexpr std::string_view before_id = "/members/";
     const std::size_t at = record.name.find(before_id);
     return at == std::string::npos ? std::string_view{} : std::string_view{record.name}.substr(at + before_id.size());
+}
+
+/// Whether it is known as the membership of a group, which is not waited for: one that is asked gives its shards away and takes none, but
+/// lives on. A name says nothing: "site/members/export" may well be a lease that a command runs under.
+[[nodiscard]] inline bool is_membership(const leasehold::lease_record& record)
+{
+    const std::string_view id = member_in(record);
+    return !id.empty() && (id == record.owner || leasehold::group::words_in(record.data).has_value());
 }
 
 /// What a host has, and whom to ask for it: each term once, also those that begin while the host is being emptied.
@@ -52,8 +60,11 @@ public:
         for (const leasehold::lease_record& record : held)
             if (!record.owner.empty() && !record.is_hold() && begins_with_host(member_in(record), host_)) members.insert(record.owner);
         for (const leasehold::lease_record& record : held) {
-            if (!is_of_host(record, host_) && !members.contains(record.owner)) continue;
-            if (member_in(record).empty()) left_.push_back(record);
+            const bool of_host = is_of_host(record, host_);
+            if (!of_host && !members.contains(record.owner)) continue;
+            // What is the host's by a member's id alone was taken for a membership already.
+            const bool by_id = !of_host && begins_with_host(member_in(record), host_);
+            if (!by_id && !is_membership(record)) left_.push_back(record);
             leasehold::fencing_token& asked = asked_[record.name];
             if (asked == record.token) continue;
             asked = record.token;

@@ -70,6 +70,24 @@ BOOST_AUTO_TEST_CASE(member_of_a_group_is_asked_and_not_waited_for)
     BOOST_TEST(host.left().empty());
 }
 
+BOOST_AUTO_TEST_CASE(lease_with_the_name_of_a_membership_is_waited_for)
+{
+    drain_model host{"web-1"};
+    host.look({held_by("site/members/export", "web-1/1", 1), held_by("site/members/web-1", "web-1/1", 2)});
+    BOOST_TEST((host.to_ask() == texts{"site/members/export", "site/members/web-1"}));
+    BOOST_TEST(host.left().size() == 2U);
+}
+
+BOOST_AUTO_TEST_CASE(member_of_a_group_with_an_id_of_its_own_is_known_by_what_it_says)
+{
+    lease_record member = held_by("orders/members/blue", "web-1/1", 1);
+    member.data = "capacity=1 most=0 count=16 paused=0 data=";
+    drain_model host{"web-1"};
+    host.look({member});
+    BOOST_TEST((host.to_ask() == texts{"orders/members/blue"}));
+    BOOST_TEST(host.left().empty());
+}
+
 BOOST_AUTO_TEST_CASE(host_has_what_a_member_of_a_group_holds_that_has_its_name)
 {
     drain_model host{"web-1"};

@@ -261,6 +261,16 @@ int init(bool print, const asked_store& asked)
     return exit_code::success;
 }
 
+namespace {
+
+// Neither a name that is only kept closed, nor the record of a count.
+bool has_holder(const std::optional<lh::lease_record>& record)
+{
+    return record && !record->owner.empty() && !record->is_hold() && !record->is_count();
+}
+
+}  // namespace
+
 // Asks, rather than stands in line: who waits for a lease that it doesn't want would only keep others waiting.
 int wait(const wait_options& options, const asked_store& asked)
 {
@@ -272,7 +282,7 @@ int wait(const wait_options& options, const asked_store& asked)
     wait_line told{{.name = options.name, .held = options.held, .at_most = options.timeout}};
     for (;;) {
         const auto record = inspect(store, options.name);
-        if (record.has_value() == options.held) return exit_code::success;
+        if (options.held ? has_holder(record) : !record) return exit_code::success;
         told.seen(record);
         told.draw();
         lh::duration pause = between_looks;

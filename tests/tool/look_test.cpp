@@ -67,6 +67,19 @@ BOOST_FIXTURE_TEST_CASE(list_has_what_is_held_of_a_prefix, held_fixture)
     BOOST_TEST(run_words("list none").out == "");
 }
 
+BOOST_FIXTURE_TEST_CASE(wait_for_held_waits_for_a_holder, tool_fixture)
+{
+    BOOST_TEST(run_words("hold closed --for 1h").status.success());
+    BOOST_TEST(run_words("run kept --min-hold 1h -- true").status.success());
+    BOOST_TEST(run_words("resize permits 3").status.success());
+    for (const char* name : {"closed", "kept", "permits"}) {
+        const auto waited = run({"wait", name, "--held", "--timeout", "50ms"});
+        BOOST_TEST(waited.status.code == 75, name);
+        BOOST_TEST(run({"wait", name, "--free", "--timeout", "50ms"}).status.code == 75, name);
+    }
+    BOOST_TEST(run_words("wait closed -v --held --timeout 50ms").err.find("is held closed") != std::string::npos);
+}
+
 BOOST_FIXTURE_TEST_CASE(release_asks_for_force, held_fixture)
 {
     BOOST_TEST(run_words("release job/1").status.code == 64);

@@ -117,7 +117,8 @@ int ask(const std::string& name, const std::string& reason, const asked_store& a
     opened_store store{choose_store(asked)};
     const auto record = inspect(store, name);
     const bool is_hold = record && record->is_hold();
-    if (is_hold || !lh::basic_lease{*store, name}.request_handover(reason)) {
+    // Of a hold or a count the store would keep the request, and say that it was made.
+    if (is_hold || (record && record->is_count()) || !lh::basic_lease{*store, name}.request_handover(reason)) {
         std::cout << printable(name) << " is " << (is_hold ? held_by(*record) : "held by nobody who could be asked") << '\n';
         return exit_code::no;
     }

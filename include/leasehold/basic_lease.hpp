@@ -191,7 +191,8 @@ public:
     }
 
     /// Asks the holder of the name to hand it over. True: somebody holds it, and that term has been asked; false: nobody does, also
-    /// if the name is only kept closed. The holder learns of it with its next renewal, and decides: a request takes nothing away,
+    /// if `min_hold` keeps the name closed. True, too, for a hold and for the record of a count, where nobody hears it: inspect() tells
+    /// them, by is_hold() and is_count(). The holder learns of it with its next renewal, and decides: a request takes nothing away,
     /// and ends with the term. A later request takes the place of an earlier one. Does I/O.
     ///
     /// `reason`: at most max_data_bytes (1,024) bytes of UTF-8 without a NUL; may be empty. "priority 7" is for holders with a

@@ -80,6 +80,15 @@ BOOST_FIXTURE_TEST_CASE(wait_for_held_waits_for_a_holder, tool_fixture)
     BOOST_TEST(run_words("wait closed -v --held --timeout 50ms").err.find("is held closed") != std::string::npos);
 }
 
+BOOST_FIXTURE_TEST_CASE(request_to_a_count_has_nobody_to_reach, tool_fixture)
+{
+    BOOST_TEST(run_words("resize permits 3").status.success());
+    const auto asked = run_words("ask permits --reason now");
+    BOOST_TEST(asked.status.code == 1);
+    BOOST_TEST(asked.out == "permits is held by nobody who could be asked\n");
+    BOOST_TEST(run_words("show permits --json").out.find("now") == std::string::npos);
+}
+
 BOOST_FIXTURE_TEST_CASE(release_asks_for_force, held_fixture)
 {
     BOOST_TEST(run_words("release job/1").status.code == 64);

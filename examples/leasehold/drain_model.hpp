@@ -75,6 +75,13 @@ public:
     /// The request has failed: the next look names it again, if the host still has it.
     void ask_again(const std::string& name) { asked_[name] = {}; }
 
+    /// Whether this is still the term that a look has found. A name that went to another host meanwhile is none of this one's.
+    [[nodiscard]] bool asks(const leasehold::lease_record& now) const
+    {
+        const auto found = asked_.find(now.name);
+        return found != asked_.end() && found->second == now.token && !now.owner.empty();
+    }
+
     [[nodiscard]] const std::vector<std::string>& to_ask() const noexcept { return to_ask_; }
     [[nodiscard]] const std::vector<leasehold::lease_record>& left() const noexcept { return left_; }
     /// How many names were to be asked for so far.

@@ -79,10 +79,16 @@ int drain(const drain_options& options, const asked_store& where)
     for (;;) {
         host.look(store->list());
         for (const std::string& name : host.to_ask()) {
+            // A request goes to whoever holds the name, and the requests before this one may have taken long.
             std::error_code ec;
-            store->request_handover(name, options.reason, ec);
+            const char* call = "inspect '";
+            const auto now = store->inspect(name, ec);
+            if (!ec && now && host.asks(*now)) {
+                call = "request_handover '";
+                store->request_handover(name, options.reason, ec);
+            }
             if (!ec) continue;
-            const lh::store_error error{ec, "request_handover '" + name + "'", store->diagnostics()};
+            const lh::store_error error{ec, call + name + "'", store->diagnostics()};
             if (complained_of.insert(name).second) complain(error.what());
             host.ask_again(name);
             if (clock.now() >= end) break;  // in an outage each call takes its whole time

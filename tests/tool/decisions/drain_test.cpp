@@ -62,6 +62,17 @@ BOOST_AUTO_TEST_CASE(term_whose_request_has_failed_is_asked_again)
     BOOST_TEST(host.asked() == 2U);
 }
 
+BOOST_AUTO_TEST_CASE(term_that_has_ended_since_the_look_is_asked_for_nothing)
+{
+    drain_model host{"web-1"};
+    host.look({held_by("a", "web-1/1", 1)});
+    BOOST_TEST(host.asks(held_by("a", "web-1/1", 1)));
+    BOOST_TEST(!host.asks(held_by("a", "web-2/1", 2)));
+    BOOST_TEST(!host.asks(held_by("a", "web-1/1", 3)));
+    BOOST_TEST(!host.asks(held_by("a", "", 1)));
+    BOOST_TEST(!host.asks(held_by("b", "web-2/1", 1)));
+}
+
 BOOST_AUTO_TEST_CASE(member_of_a_group_is_asked_and_not_waited_for)
 {
     drain_model host{"web-1"};

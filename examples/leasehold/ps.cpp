@@ -176,11 +176,11 @@ public:
         if (options_.json || ::isatty(STDOUT_FILENO) == 0) return write();
         signals_.passing_on(true);
         screen on;
-        for (bool over = false; !over; look()) {
+        for (;;) {
             draw_on(on);
-            over = wait(&on);
+            if (wait(&on)) return exit_code::success;
+            look();
         }
-        return exit_code::success;
     }
 
 private:

@@ -38,6 +38,13 @@ for status in $(grep -oE 'int [a-z_]+ = [0-9]+' "$parts/exit_code.hpp" | grep -o
     grep -qE "^\|[^|]*\b$status\b" "$source/docs/command.md" || fail "status $status is not in docs/command.md"
     grep -qx ".It $status" "$parts/leasehold.1" || fail "status $status is not in the manual page"
 done
+# What a status that several subcommands share means to each.
+for status in 1 75 76; do
+    awk -v status=$status '/^\.Sh/ { inside = /EXIT STATUS/ } /^\.It/ { this = inside && $2 == status } this' "$parts/leasehold.1" >"$scratch/item"
+    for subcommand in $(grep "^| $status |" "$source/docs/command.md" | grep -oE '`[a-z]+( --?[a-z-]+)?' | tr -d '`' | grep -oE '^[a-z]+'); do
+        grep -qE "^\.Cm $subcommand( |\$)" "$scratch/item" || fail "what status $status of $subcommand means is not in the manual page"
+    done
+done
 
 if command -v mandoc >/dev/null; then
     # Whether other pages are there is this machine's affair.

@@ -72,7 +72,7 @@ public:
         for (bool first = true;; first = false) {
             auto run = begin();
             if (signals_.ended_by() != 0) return exit_code::signalled + signals_.ended_by();
-            if (!run) return first ? nothing_to_run(due) : status;
+            if (!run) return first ? nothing_to_run(due) : ended_with_status(status);
             const lh::fire_time fire = run.fire();
             const int ended_with = carry_out(run);
             if (ended_with == 0 && failed == fire) failed = lh::no_fire;
@@ -80,7 +80,7 @@ public:
             if (ended_with != 0 || failed == lh::no_fire) status = ended_with;
             // Later fires are left to later starts, or this one might never end.
             const bool goes_on = ended_with != 0 ? options_.retry.has_value() : options_.catch_up == lh::catch_up::all && fire < due;
-            if (!goes_on || signals_.ended_by() != 0) return status;
+            if (!goes_on || signals_.ended_by() != 0) return ended_with_status(status);
         }
     }
 
@@ -92,12 +92,17 @@ public:
             outage_told_ = false;
             carry_out(run);
         });
-        manager_.stopping("asked to end by a signal");
         return signals_.ended_by() == SIGTERM ? exit_code::success : exit_code::signalled + signals_.ended_by();
     }
 
 private:
     [[nodiscard]] std::string name() const { return "'" + printable(options_.name) + "'"; }
+
+    int ended_with_status(int status)
+    {
+        manager_.stopping("the command has ended");
+        return status;
+    }
 
     lh::recurring_options recurring_options_of(const chosen_terms& terms, metrics_file* counts)
     {
@@ -267,6 +272,7 @@ int with_fires(const run_options& options, const asked_store& asked, int (fires:
     const blocked_signals blocked;
     const keeper command{{options.command, options.name, owner, terms.kill_after, blocked.before()}};
     signal_inbox signals{blocked, true};
+    const std::stop_callback tell_manager{signals.asked_to_end(), [&manager] { manager.stopping("asked to end by a signal"); }};
     std::optional<metrics_file> counts;
     if (options.metrics_file) counts.emplace(*options.metrics_file);
     opened_store opened{chosen, terms.call_timeout, counts ? &*counts : nullptr};

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstddef>
+#include <map>
 #include <optional>
 #include <string>
 #include <system_error>
@@ -117,6 +118,31 @@ BOOST_FIXTURE_TEST_CASE(the_manager_is_told_of_a_loss_and_of_a_signal_once, tool
     BOOST_TEST(told.hears() == "STOPPING=1\nSTATUS=asked to end by a signal\n");
     BOOST_TEST(ends.wait().code == 128 + SIGTERM);
     BOOST_TEST(!told.heard(0ms).has_value());
+}
+
+BOOST_FIXTURE_TEST_CASE(the_manager_is_told_of_the_end_of_a_schedule, tool_fixture)
+{
+    const manager told{path("notify")};
+    const std::map<std::string, std::string> environment{{"NOTIFY_SOCKET", path("notify")}};
+    const auto hears_of_stopping = [&told] {
+        for (std::string text = told.hears(); text != "nothing"; text = told.hears())
+            if (text.starts_with("STOPPING=1\n")) return text;
+        return std::string{"nothing"};
+    };
+    for (const char* subcommand : {"every", "run"}) {  // a command that goes on after the signal
+        const std::string name = std::string{"job of "} + subcommand;
+        auto tool = start({subcommand, name, "--once-per", "1s", "--ttl", "10m", "--kill-after", "1m", "--", "sh", "-c",
+                           "trap '' TERM; echo on; read line"},
+                          environment);
+        BOOST_REQUIRE(tool.read_line().value_or("") == "on");
+        tool.signal(SIGTERM);
+        BOOST_TEST(hears_of_stopping() == "STOPPING=1\nSTATUS=asked to end by a signal\n", subcommand);
+        tool.write("go\n");
+        tool.wait();
+        BOOST_TEST(!told.heard(0ms).has_value());
+    }
+    BOOST_TEST(run({"run", "other", "--once-per", "365d", "--", "true"}, environment).status.success());
+    BOOST_TEST(hears_of_stopping() == "STOPPING=1\nSTATUS=the command has ended\n");
 }
 
 BOOST_FIXTURE_TEST_CASE(a_manager_that_is_not_there_or_does_not_read_keeps_nothing_from_running, tool_fixture)

@@ -119,6 +119,25 @@ BOOST_FIXTURE_TEST_CASE(work_is_not_begun_under_a_guard_that_is_not_held, fixtur
     BOOST_TEST(!begun_anyway);
 }
 
+BOOST_FIXTURE_TEST_CASE(work_is_not_begun_by_an_executor_that_comes_to_it_after_the_loss, fixture)
+{
+    lh::manual_clock clock;
+    lh::basic_lease late{store, "late", 1min, clock, lh::no_renewal{}};
+    net::io_context here;
+    bool begun_anyway = false;
+    std::exception_ptr thrown;
+    auto work = [&](std::stop_token) -> net::awaitable<void> {
+        begun_anyway = true;
+        co_return;
+    };
+    lh::async_run_while_held(late.acquire(), work, net::bind_executor(here, [&](std::exception_ptr e) { thrown = e; }));
+    clock.advance(1h);
+    here.run();
+    BOOST_TEST(!begun_anyway);
+    BOOST_REQUIRE(thrown);
+    BOOST_CHECK_THROW(std::rethrow_exception(thrown), lh::lease_lost);
+}
+
 BOOST_FIXTURE_TEST_CASE(the_handler_is_never_called_within_the_initiating_function, fixture)
 {
     net::io_context here;

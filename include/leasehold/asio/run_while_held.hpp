@@ -59,8 +59,12 @@ public:
 
     [[nodiscard]] bool held() const noexcept { return guard_.held(); }
 
-    /// A loss cancels the work from now on. Call it on the strand.
-    void start() { on_loss_.emplace(lost_, cancel_it{*this}); }
+    /// A loss cancels the work from now on. Throws lease_lost if it came before: the executor may be late. Call it on the strand.
+    void start()
+    {
+        on_loss_.emplace(lost_, cancel_it{*this});
+        if (!guard_.held()) std::rethrow_exception(loss());
+    }
 
     void cancel() noexcept override
     {
@@ -75,7 +79,7 @@ public:
         if (thrown) lease_access::forget_min_hold(guard_);
         if (guard_.held()) return thrown;
         const bool because_of_loss = !thrown || stop_.stop_requested();
-        return because_of_loss ? std::make_exception_ptr(lease_lost{lease_access::body(guard_).name_of_loss()}) : thrown;
+        return because_of_loss ? loss() : thrown;
     }
 
     [[nodiscard]] Guard take_guard() noexcept { return std::move(guard_); }
@@ -92,6 +96,11 @@ private:
         held_run& of;
         void operator()() const noexcept { of.cancel(); }
     };
+
+    [[nodiscard]] std::exception_ptr loss() const
+    {
+        return std::make_exception_ptr(lease_lost{lease_access::body(guard_).name_of_loss()});
+    }
 
     Guard guard_;
     const std::stop_token lost_;
@@ -216,7 +225,7 @@ struct run_signature<void> {
 /// Completes like co_spawn(): void(std::exception_ptr, T), or void(std::exception_ptr) for an awaitable<void>. After a loss that is a
 /// lease_lost; otherwise it is what the work threw. A release that fails is not reported. A cancellation of the operation cancels the
 /// work. Work that ignores its cancellation continues without the lease.
-/// If the guard isn't held, the work isn't begun.
+/// If the guard isn't held when the executor comes to the work, the work isn't begun.
 template <detail::any_guard Guard, class Work, class Token>
 auto async_run_while_held(Guard guard, Work work, Token&& token)
 {

@@ -34,6 +34,35 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_context_that_is_destroyed_ends_its_waits_and_des
     BOOST_TEST(is_held(Kind::try_acquire(one)));
 }
 
+#if LEASEHOLD_TESTS_ANY_COMPLETION_HANDLER
+BOOST_AUTO_TEST_CASE(a_context_that_is_destroyed_ends_the_waits_of_handlers_of_any_type)
+{
+    BOOST_TEST_PASSPOINT();
+    lh::memory_store store;
+    memory_lease one{store, "a"}, other{store, "a"};
+    using any_handler = net::any_completion_handler<void(lh::detail::net_error_code, memory_guard)>;
+    const auto held = one.acquire();
+    const auto alive = std::make_shared<int>(1);
+    const auto wait_on = [&](const auto& executor) {
+        const auto never_called = [alive](error_code, const memory_guard&) { BOOST_ERROR("called"); };
+        lh::async_acquire(other, any_handler{net::bind_executor(executor, never_called)});
+    };
+    {
+        net::io_context io;
+        net::thread_pool pool{1};
+        wait_on(io.get_executor());
+        wait_on(net::any_io_executor{io.get_executor()});
+        wait_on(net::make_strand(io));
+        wait_on(net::make_strand(net::any_io_executor{io.get_executor()}));
+        wait_on(pool.get_executor());
+        BOOST_TEST(alive.use_count() == 6);
+        pool.stop();
+    }
+    BOOST_TEST(alive.use_count() == 1);
+    BOOST_TEST(store.local_waiters().waiting() == 0u);
+}
+#endif
+
 BOOST_AUTO_TEST_CASE_TEMPLATE(a_guard_that_nobody_took_is_released_with_its_context, Kind, kinds)
 {
     lh::memory_store store;

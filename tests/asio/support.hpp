@@ -14,6 +14,13 @@
 #include <boost/asio.hpp>
 #endif
 
+// Since Asio 1.24, Boost 1.80.
+#if LEASEHOLD_ASIO_VERSION >= 102400
+#define LEASEHOLD_TESTS_ANY_COMPLETION_HANDLER 1
+#else
+#define LEASEHOLD_TESTS_ANY_COMPLETION_HANDLER 0
+#endif
+
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>

@@ -69,6 +69,47 @@ BOOST_FIXTURE_TEST_CASE(a_function_without_an_executor_is_called_on_the_system_e
     BOOST_TEST(held.get_future().get());
 }
 
+#if LEASEHOLD_TESTS_ANY_COMPLETION_HANDLER
+BOOST_FIXTURE_TEST_CASE(a_handler_of_any_type_is_called_by_its_executor_and_not_within_the_initiating_function, fixture)
+{
+    using any_handler = net::any_completion_handler<void(lh::detail::net_error_code, memory_guard)>;
+    net::io_context io;
+    const auto strand = net::make_strand(io);
+    const auto of_strand = net::make_strand(net::any_io_executor{io.get_executor()});
+    int called = 0, within = 0, elsewhere = 0;
+    bool initiating = true;
+    const auto note = [&](const auto& executor) {
+        return net::bind_executor(executor, [&, executor](error_code, memory_guard) {
+            ++called;
+            if (initiating) ++within;
+            if (!executor.running_in_this_thread()) ++elsewhere;
+        });
+    };
+    net::post(io, [&] {
+        lh::async_try_acquire(lease, any_handler{note(io.get_executor())});
+        lh::async_try_acquire(lease, any_handler{note(strand)});
+        lh::async_try_acquire(lease, any_handler{note(of_strand)});
+        initiating = false;
+    });
+    io.run();
+    BOOST_TEST(called == 3);
+    BOOST_TEST(within == 0);
+    BOOST_TEST(elsewhere == 0);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_handler_of_any_type_without_an_executor_is_called_on_the_system_executor, fixture)
+{
+    std::promise<bool> held;
+    net::any_completion_handler<void(lh::detail::net_error_code, memory_guard)> handler{[&](error_code ec, memory_guard guard) {
+        const bool got = !ec && guard.held();
+        guard.release();
+        held.set_value(got);
+    }};
+    lh::async_acquire(lease, std::move(handler));
+    BOOST_TEST(held.get_future().get());
+}
+#endif
+
 BOOST_AUTO_TEST_CASE_TEMPLATE(a_future_has_the_guard_or_throws_the_error, Kind, kinds)
 {
     two_rights<Kind> f;

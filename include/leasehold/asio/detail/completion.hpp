@@ -6,6 +6,7 @@
 #include <leasehold/asio/detail/guards.hpp>
 #include <leasehold/asio/detail/net.hpp>
 #include <leasehold/asio/detail/pending_operations.hpp>
+#include <leasehold/asio/detail/posting_executor.hpp>
 #include <leasehold/detail/catch_into.hpp>
 
 #include <memory>
@@ -30,7 +31,7 @@ protected:
 /// Memory comes from the handler's associated allocator, and goes back to it before the handler is called.
 template <class Handler, class Result>
 class handler_completion final : public completion<Result> {
-    using executor_type = executor_of_t<Handler>;
+    using executor_type = posting_executor_t<executor_of_t<Handler>>;
     using allocator_type = typename std::allocator_traits<net::associated_allocator_t<Handler>>::template rebind_alloc<handler_completion>;
     using allocation = std::allocator_traits<allocator_type>;
 
@@ -72,8 +73,16 @@ public:
     {
         const auto post = [&] {
             delivery posted{this, ec, std::move(result)};
+            const auto executor = posted.to->work_.get_executor();
             std::error_code without_memory;  // then the handler is destroyed, as with its context
-            catch_into(without_memory, [&] { net::post(posted.to->work_.get_executor(), std::move(posted)); });
+            catch_into(without_memory, [&] {
+                if constexpr (can_post_on<executor_of_t<Handler>>) {
+                    net::post(executor, std::move(posted));
+                } else {
+                    const auto last = executor_of(posted.to->handler_);
+                    net::post(executor, net::bind_executor(last, std::move(posted)));
+                }
+            });
         };
         pending_.ended(*this, post, [&] { drop(result); });
     }
@@ -89,7 +98,7 @@ public:
 private:
     // If this throws, the handler has not been moved from.
     handler_completion(Handler& handler, const allocator_type& allocator)
-        : allocator_{allocator}, work_{executor_of(handler)},
+        : allocator_{allocator}, work_{posting_executor(executor_of(handler))},
           pending_{net::use_service<pending_operations>(context_of(work_.get_executor()))}, handler_{std::move(handler)}
     {
     }

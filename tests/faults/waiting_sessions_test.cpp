@@ -135,6 +135,30 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_process_has_no_more_than_so_many_locks, Server, 
     BOOST_TEST(s.nothing_is_left(0));
 }
 
+// A hold ends by its time, or by whoever calls unhold(): the store that made it might never learn of that, and keep the lock.
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_hold_keeps_neither_a_lock_nor_a_session, Server, servers)
+{
+    waiting_scene<Server> s;
+    lh::odbc_store& store = s.stores[0];
+    for (const char* name : {"a", "b", "c"}) store.hold(name, 1h, "closed");
+    BOOST_TEST(store.health().session_locks == 0u);
+    lh::basic_lease holder{s.stores[1], "waited for", terms};
+    auto guard = holder.try_acquire();
+    std::jthread closing{[&] { store.hold("waited for", 1h, "closed"); }};
+    BOOST_REQUIRE(s.are_in_line(1));
+    guard.release();
+    closing.join();
+    BOOST_TEST(s.nothing_is_left(0));
+    // The next one has the lock as soon as the hold has begun, and finds that it is over.
+    lh::basic_lease waiter{s.stores[1], "waited for", terms};
+    std::jthread waiting{[&] { const auto next = waiter.acquire(); }};
+    BOOST_REQUIRE(eventually([&] { return s.locks() == 1; }));
+    BOOST_TEST(store.unhold("waited for"));
+    waiting.join();
+    BOOST_TEST(store.health().session_locks == 0u);
+    BOOST_TEST(s.nothing_is_left(0));
+}
+
 BOOST_AUTO_TEST_CASE_TEMPLATE(a_wake_for_no_reason_does_no_harm, Server, servers)
 {
     waiting_scene<Server> s;

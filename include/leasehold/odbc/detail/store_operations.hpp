@@ -2,6 +2,7 @@
 #ifndef LEASEHOLD_ODBC_DETAIL_STORE_OPERATIONS_HPP
 #define LEASEHOLD_ODBC_DETAIL_STORE_OPERATIONS_HPP
 
+#include <leasehold/detail/hold_text.hpp>
 #include <leasehold/duration.hpp>
 #include <leasehold/fencing_token.hpp>
 #include <leasehold/odbc/detail/driver/configuration.hpp>
@@ -117,7 +118,7 @@ public:
         if (released && term.time <= duration::zero()) pool_->put_hint(term.name, term.token);
     }
 
-    // A single attempt.
+    // A single attempt. A hold wakes nobody when it ends: nobody renews or releases it, so that its session would keep the lock for good.
     acquire_result attempt(const acquire_request& request, failure& failed)
     {
         const detail::request wanted{.what = operation::acquire,
@@ -125,7 +126,7 @@ public:
                                      .owner = request.owner,
                                      .token = pool_->take_hint(request.name),
                                      .time = request.ttl,
-                                     .wakes = request.wakes};
+                                     .wakes = leasehold::detail::is_hold(request.owner) ? std::string_view{} : request.wakes};
         const answer answered = call(wanted, request.until, failed);
         if (failed) return {};
         if (!answered.grant.result.granted()) {
@@ -164,7 +165,10 @@ public:
         acquire_result& result = answered.grant.result;
         if (!failed && result.granted() && has_lock) {
             ticket.hand_over_session();
-            pool_->check_in_from_wait(session, ticket.name(), result.token.value(), ticket.connection());
+            if (leasehold::detail::is_hold(request.owner))
+                pool_->check_in_from_wait(session, ticket.name(), ticket.connection());
+            else
+                pool_->check_in_from_wait(session, ticket.name(), result.token.value(), ticket.connection());
         } else if (failed || !has_lock) {
             ticket.drop();
         } else {

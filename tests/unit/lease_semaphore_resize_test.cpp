@@ -11,7 +11,9 @@
 #include <chrono>
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 BOOST_AUTO_TEST_SUITE(lease_semaphore_resize_test)
@@ -143,6 +145,39 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(permit_that_was_closed_comes_back_with_the_count, 
     semaphore.resize(6);
     BOOST_TEST(record_of(s) == "6 permits, change 3");
     BOOST_TEST(take_all(semaphore).size() == 6U);
+}
+
+// What a process does that was stopped after it had written a larger count: the permits are no more.
+BOOST_AUTO_TEST_CASE_TEMPLATE(permits_that_a_later_change_has_closed_are_not_opened_by_an_earlier_one, Store, both_stores)
+{
+    // After it has written the record, and before it opens the first.
+    for (const std::string_view stops_at : {"licences", "licences/4"}) {
+        scene<Store> s;
+        auto stopped = s.semaphore(8), other = s.semaphore(8), taker = s.semaphore(8);
+        for (auto* each : {&stopped, &other, &taker}) BOOST_TEST(is_held(each->try_acquire()));
+        other.resize(4);
+        for (int i = 0; i < 4; ++i) s.clock.advance(9s);
+        const auto four = take_all(taker);
+        BOOST_TEST(four.size() == 4U);
+        bool was_stopped = false;
+        const auto stop = [&](std::string_view name) {
+            if (name != stops_at || record_of(s) != "8 permits, change 3" || std::exchange(was_stopped, true)) return;
+            s.clock.advance(300ms);
+            BOOST_TEST(is_empty(taker.try_acquire()));
+            BOOST_TEST(taker.count() == 8U);
+            other.resize(4);
+            BOOST_TEST(record_of(s) == "4 permits, change 5");
+        };
+        s.store.after(s.writes_record, stop);
+        s.store.before(operation::release, stop);
+        stopped.resize(8);
+        BOOST_TEST(was_stopped);
+        BOOST_TEST(take_all(taker).size() == 0U);
+        BOOST_TEST(take_all(stopped).size() == 0U);
+        other.resize(8);
+        s.clock.advance(300ms);
+        BOOST_TEST(take_all(stopped).size() == 4U);
+    }
 }
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(count_changes_again_before_the_last_change_is_done, Store, both_stores)

@@ -358,13 +358,53 @@ private:
         return numbers;
     }
 
-    // Permits that were closed are open again.
+    struct closed_permit {
+        std::size_t number;
+        fencing_token token;
+    };
+
+    // Those of these permits that are closed.
+    std::vector<closed_permit> closed_among(std::size_t first, std::size_t end, std::error_code& ec)
+    {
+        std::vector<closed_permit> all;
+        const auto look_at = [&all](std::size_t number, const lease_record& each) {
+            if (each.owner == closed) all.push_back({number, each.token});
+        };
+        if constexpr (listing_store<Store>) {
+            for (const lease_record& each : this->underlying().list(prefix_, ec)) {
+                const std::optional<std::size_t> number = names_.number_of(each.name);
+                if (number && *number >= first && *number < end) look_at(*number, each);
+            }
+        } else {
+            for (std::size_t i = first; i < end && !ec; ++i)
+                if (const auto record = this->underlying().inspect(names_.of_permit(i), ec); record && !ec) look_at(i, *record);
+        }
+        return all;
+    }
+
+    // Permits that were closed are open again, if they still are permits: a change that was begun later may have closed them. So it looks
+    // at the record when it has their tokens. A change that is begun after that look closes them with newer ones, and they stay closed.
     void reopen(std::size_t first, std::size_t end, duration ttl, std::error_code& ec)
     {
-        const std::vector<fencing_token> tokens = try_closing(numbers_from(first, end), ttl, true, ec);
-        for (std::size_t i = 0; i < tokens.size() && !ec; ++i)
-            if (tokens[i] != fencing_token{})
-                this->underlying().release(names_.of_permit(first + i), closed, tokens[i], duration::zero(), ec);
+        for (int attempt = 0; attempt < most_attempts; ++attempt) {
+            end = std::min(end, count());
+            const std::vector<closed_permit> all = first < end ? closed_among(first, end, ec) : std::vector<closed_permit>{};
+            if (ec || all.empty()) return;
+            if (is_agreed(agreed(), ec)) {
+                for (std::size_t i = 0; i < all.size() && !ec; ++i)
+                    this->underlying().release(names_.of_permit(all[i].number), closed, all[i].token, duration::zero(), ec);
+                return;
+            }
+            if (ec || !write_record(ttl, ec)) return;
+        }
+        ec = errc::store_conflict;
+    }
+
+    // That is the count, and nobody has begun to change it.
+    bool is_agreed(const agreed_count& now, std::error_code& ec)
+    {
+        const found_counts found = look(ec);
+        return !ec && found.of_record && *found.of_record == now && !found.note_ahead();
     }
 
     // The numbers of the surplus permits that this process has not closed.
@@ -404,7 +444,7 @@ private:
         if (open.size() < now.was - now.count && !close(now, numbers_from(now.count, now.was), known, whole, ec)) return;
         if (change_record(found, now.settled(), ttl, ec)) return follow(now, now.settled());
         // Somebody else has made the change final, or another change: then some of them may be permits again.
-        if (!ec && write_record(ttl, ec) && count() > now.count) reopen(now.count, std::min(count(), now.was), ttl, ec);
+        if (!ec && write_record(ttl, ec) && count() > now.count) reopen(now.count, now.was, ttl, ec);
     }
 
     // What the attempts of one resize() have seen: whatever is found later, so many permits may be held, and so many changes there were.

@@ -342,6 +342,56 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(outage_of_a_resize_is_an_error_and_it_can_be_repea
     }
 }
 
+BOOST_AUTO_TEST_CASE_TEMPLATE(outage_of_a_resize_to_more_is_an_error_and_it_can_be_repeated, Store, both_stores)
+{
+    for (int statement = 0; statement < 16; ++statement) {
+        for (const auto how : {fate::fails, fate::loses_reply}) {
+            scene<Store> s;
+            auto semaphore = s.semaphore(4);
+            semaphore.resize(2);
+            int left = statement;
+            const auto count_down = [&](std::string_view) {
+                if (left-- != 0) return;
+                for (const auto op : {operation::try_acquire, operation::acquire_many, operation::inspect, operation::release})
+                    s.store.always(op, how);
+            };
+            for (const auto op : {operation::try_acquire, operation::acquire_many, operation::inspect, operation::release})
+                s.store.before(op, count_down);
+            std::error_code ec;
+            semaphore.resize(4, ec);
+            for (const auto op : {operation::try_acquire, operation::acquire_many, operation::inspect, operation::release}) {
+                s.store.always(op, fate::carried_out);
+                s.store.before(op, nullptr);
+            }
+            semaphore.resize(4, ec);
+            BOOST_TEST(!ec);
+            BOOST_TEST(take_all(semaphore).size() == 4U, "statement " << statement);
+        }
+    }
+}
+
+// Somebody looked while the count was the smaller one, closes them when it is the larger one again, and finds one that is held.
+BOOST_AUTO_TEST_CASE_TEMPLATE(permits_that_are_closed_too_late_are_opened_again, Store, both_stores)
+{
+    scene<Store> s;
+    auto late = s.semaphore(4), other = s.semaphore(4);
+    BOOST_TEST(is_held(late.try_acquire()));
+    auto four = take_all(other);
+    other.resize(2);
+    BOOST_TEST(is_empty(late.try_acquire()));
+    BOOST_TEST(record_of(s) == "2 permits, was 4, change 1");
+    std::erase_if(four, [](const auto& permit) { return permit.index() != 3; });
+    bool grown = false;
+    s.store.before(s.writes_record, [&](std::string_view name) {
+        if (name != "licences/2" || std::exchange(grown, true)) return;
+        other.resize(4);
+    });
+    s.clock.advance(300ms);
+    static_cast<void>(late.try_acquire());
+    BOOST_TEST(grown);
+    BOOST_TEST(take_all(other).size() == 3U);
+}
+
 BOOST_AUTO_TEST_CASE_TEMPLATE(old_record_that_comes_between_two_steps_of_a_change_is_replaced, Store, both_stores)
 {
     scene<Store> s;

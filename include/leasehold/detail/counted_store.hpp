@@ -418,8 +418,12 @@ private:
         return numbers;
     }
 
-    // False: one of them is held still, or there is an error.
-    bool close(const agreed_count& now, const std::vector<std::size_t>& numbers, duration ttl, bool whole, std::error_code& ec)
+    struct closing {
+        bool all = false;  // there was no error, and none is held still
+        bool some = false;
+    };
+
+    closing close(const agreed_count& now, const std::vector<std::size_t>& numbers, duration ttl, bool whole, std::error_code& ec)
     {
         const time_point sent = clock_.now();
         const std::vector<fencing_token> tokens = try_closing(numbers, ttl, whole, ec);
@@ -427,7 +431,8 @@ private:
         if (own_ == now) closed_until_.resize(now.was, time_point::min());
         for (std::size_t i = 0; i < numbers.size() && own_ == now; ++i)
             if (tokens[i] != fencing_token{}) closed_until_[numbers[i]] = sent + ttl / 2;
-        return !ec && std::ranges::none_of(tokens, [](const auto& each) { return each == fencing_token{}; });
+        const auto open = std::ranges::count(tokens, fencing_token{});
+        return {!ec && open == 0, open < std::ssize(tokens)};
     }
 
     void settle(duration ttl, bool whole, std::error_code& ec)
@@ -439,12 +444,14 @@ private:
         // Whoever has agreed on an older count has written a record that ends no later than this one does, and grants nothing after that.
         const duration known = found.record->remaining;
         const std::vector<std::size_t> open = not_closed(now);
-        if (!close(now, open, known, whole, ec)) return;
+        closing closed_now = close(now, open, known, whole, ec);
         // All of them again, so that they stay closed beyond the change of the record.
-        if (open.size() < now.was - now.count && !close(now, numbers_from(now.count, now.was), known, whole, ec)) return;
-        if (change_record(found, now.settled(), ttl, ec)) return follow(now, now.settled());
-        // Somebody else has made the change final, or another change: then some of them may be permits again.
-        if (!ec && write_record(ttl, ec) && count() > now.count) reopen(now.count, now.was, ttl, ec);
+        if (closed_now.all && open.size() < now.was - now.count)
+            closed_now = close(now, numbers_from(now.count, now.was), known, whole, ec);
+        if (closed_now.all && change_record(found, now.settled(), ttl, ec)) return follow(now, now.settled());
+        if (ec || !(closed_now.all || closed_now.some)) return;
+        // Somebody else has made the change final, or has begun another: then some of those that it has closed may be permits again.
+        if (write_record(ttl, ec) && count() > now.count) reopen(now.count, now.was, ttl, ec);
     }
 
     // What the attempts of one resize() have seen: whatever is found later, so many permits may be held, and so many changes there were.
@@ -475,6 +482,7 @@ private:
         if (ec) return false;
         if (found.record && from.count == to && from.change == seen.change) {
             follow(own, from);
+            if (from.change > 0) reopen(0, to, ttl, ec);  // whoever wrote that count may have failed before it opened them
             return true;
         }
         const agreed_count wanted = agreed_count{from.count, seen.limit, seen.change}.resized(to, seen.change + 1);

@@ -22,6 +22,7 @@
 #include <cstddef>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <ranges>
 #include <stop_token>
 #include <string_view>
@@ -131,14 +132,23 @@ private:
         of.reserve(end - begin);
         for (std::size_t k = begin; k < end; ++k) {
             if (together.add(*leases_[order_[k]], {}, ec)) of.push_back(order_[k]);
+            if (ec) failed_at(order_[k], false);
             if (ec || (all && of.size() != k + 1 - begin)) return false;
         }
         bool granted = of.size() == end - begin;
+        std::vector<bool> answered(of.size());
+        std::optional<std::size_t> came_too_late;
         together.send(of.size(), {}, ec, [&](std::size_t at, auto tried) {
+            answered[at] = true;
             guards_[of[at]] = std::move(tried.guard);
             granted = granted && !guards_[of[at]].empty();
-            if (tried.too_late) failed_at(of[at], true);
+            if (tried.too_late && !came_too_late) came_too_late = of[at];
         });
+        const auto first = std::ranges::find(answered, false);
+        if (first != answered.end())
+            failed_at(of[static_cast<std::size_t>(first - answered.begin())], false);
+        else if (came_too_late && ec == errc::store_timeout)
+            failed_at(*came_too_late, true);
         return granted;
     }
 

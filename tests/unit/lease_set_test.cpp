@@ -10,6 +10,8 @@
 #include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <optional>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -22,6 +24,30 @@ BOOST_AUTO_TEST_SUITE(lease_set_test)
 
 using namespace leasehold_test;
 using namespace leasehold_test::lease_sets;
+
+namespace {
+
+/// A store with no answer for one of the names in a call.
+class partly_answering_store : public scripted_batching_store
+{
+public:
+    using scripted_batching_store::scripted_batching_store;
+
+    void acquire_many(std::span<const lh::term_request> requests, std::size_t most, std::span<std::optional<lh::acquire_result>> answers,
+                      std::error_code& ec)
+    {
+        scripted_batching_store::acquire_many(requests, most, answers, ec);
+        for (std::size_t i = 0; i < requests.size(); ++i) {
+            if (requests[i].name != unanswered) continue;
+            answers[i].reset();
+            ec = lh::errc::store_unavailable;
+        }
+    }
+
+    std::string unanswered;
+};
+
+}  // namespace
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(all_are_held_by_one_guard, Store, both_stores)
 {
@@ -153,6 +179,28 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(failure_has_its_own_details_not_those_of_the_back_
     });
     BOOST_TEST(s.store.says == "the back-out");
     BOOST_TEST(s.held().empty());
+}
+
+BOOST_AUTO_TEST_CASE(failed_batch_names_the_lease_that_the_store_did_not_answer_for)
+{
+    scene<partly_answering_store> s;
+    s.store.unanswered = "b";
+    const auto names_b = [](const lh::store_error& e) {
+        const std::string_view said = e.what();
+        return e.code() == lh::errc::store_unavailable && said.find(" 'b'") != std::string_view::npos &&
+               said.find("already over") == std::string_view::npos;
+    };
+    BOOST_CHECK_EXCEPTION(static_cast<void>(lh::try_acquire_all(s.a, s.b, s.c)), lh::store_error, names_b);
+    s.store.leases.force_release("b");
+    // The others are granted too late, besides.
+    s.store.after(operation::acquire_many, [&](std::string_view) { s.clock.advance(28s); });
+    BOOST_CHECK_EXCEPTION(static_cast<void>(lh::try_acquire_all(s.a, s.b, s.c)), lh::store_error, names_b);
+    s.store.unanswered.clear();
+    s.clock.advance(30s);
+    BOOST_CHECK_EXCEPTION(static_cast<void>(lh::try_acquire_all(s.a, s.b, s.c)), lh::store_error, [](const lh::store_error& e) {
+        const std::string_view said = e.what();
+        return said.find(" 'a'") != std::string_view::npos && said.find("already over") != std::string_view::npos;
+    });
 }
 
 BOOST_AUTO_TEST_CASE(failure_in_a_set_of_several_types_has_its_own_details)

@@ -199,7 +199,7 @@ public:
         for (bool again = counted_->settle(terms_.ttl, ec); again;) {
             const std::size_t asked_for = count();
             search.follow(asked_for);
-            tried = one_round(search, ec);
+            tried = one_round(search, asked_for, ec);
             again = tried.guard.empty() && !ec && (count() > asked_for || counted_->has_grown(terms_.ttl, ec));
         }
         tried.busy_for = search.remaining(clock_.now());
@@ -332,10 +332,11 @@ public:
     }
 
 private:
-    attempt_result one_round(permit_search& search, std::error_code& ec)
+    // `permits`: so many as the search knows of. The count may be another by now.
+    attempt_result one_round(permit_search& search, std::size_t permits, std::error_code& ec)
     {
         if constexpr (batch_acquiring_store<counted_type>) {
-            if (count() > 1 && attempts_together(*counted_) > 1) return try_recent_or_any_together(search, ec);
+            if (permits > 1 && attempts_together(*counted_) > 1) return try_recent_or_any_together(search, permits, ec);
         }
         while (const std::optional<std::size_t> i = search.next(clock_.now())) {
             attempt_result tried = try_one(*i, search, ec);
@@ -351,9 +352,9 @@ private:
         return {std::move(tried.guard), i, tried.too_late};
     }
 
-    attempt_result try_recent_or_any_together(permit_search& search, std::error_code& ec)
+    attempt_result try_recent_or_any_together(permit_search& search, std::size_t permits, std::error_code& ec)
     {
-        const std::size_t recent = recent_.exchange(none), permits = count();
+        const std::size_t recent = recent_.exchange(none);
         if (recent < permits) {
             attempt_result tried = try_one(recent, search, ec);
             if (ec || !tried.guard.empty()) return tried;
@@ -387,18 +388,19 @@ private:
             if (ec || held.count + held.kept_closed + wanted > count())
                 return {.busy_for = held.first_ends == duration::max() ? duration::zero() : held.first_ends};
         }
-        search.follow(count());
+        const std::size_t permits = count();
+        search.follow(permits);
         search.begin_round(clock_.now());
-        return take_some(search, wanted, ec);
+        return take_some(search, permits, wanted, ec);
     }
 
-    some_result take_some(permit_search& search, std::size_t wanted, std::error_code& ec)
+    some_result take_some(permit_search& search, std::size_t permits, std::size_t wanted, std::error_code& ec)
     {
         std::vector<guard_type> guards;
         some_result result;
         guards.reserve(wanted);
         result.indexes.reserve(wanted);
-        const bool alone = ask_for_some(search, wanted, guards, result, ec);
+        const bool alone = ask_for_some(search, permits, wanted, guards, result, ec);
         if (!alone) return {.of_another = true};
         std::vector<std::size_t> order(guards.size());
         std::iota(order.begin(), order.end(), std::size_t{0});
@@ -423,9 +425,9 @@ private:
 
     // In ascending order, so that of two who want more than half one gets them, if the store takes one attempt in a call. False: another
     // thread's attempt failed, for which this one has waited.
-    bool ask_for_some(permit_search& search, std::size_t wanted, std::vector<guard_type>& guards, some_result& result, std::error_code& ec)
+    bool ask_for_some(permit_search& search, std::size_t permits, std::size_t wanted, std::vector<guard_type>& guards, some_result& result,
+                      std::error_code& ec)
     {
-        const std::size_t permits = count();
         const auto missing = [&] { return wanted - guards.size(); };
         const auto take = [&](std::size_t i, auto tried) {
             result.too_late = result.too_late || tried.too_late;

@@ -75,7 +75,8 @@ inline lease_terms checked_shared_terms(const lease_terms& terms)
 /// that alone keeps readers and writers apart. Before that it takes the gate, "catalog/writer", and readers don't begin while
 /// somebody has the gate. Those who wait, readers and writers, stand in one line, first come, first served, across processes where
 /// the database has session locks: so neither starves the other. If a writer dies, the gate and its shares come back at the end of their
-/// ttl.
+/// ttl. A writer that doesn't renew (no_renewal) can wait for readers no longer than its ttl, and then fails with errc::lost: the gate and
+/// its first shares are ordinary terms meanwhile. With renew_for(max), that wait counts towards max.
 ///
 /// All processes must agree on the number of readers, as on the count of a lease_semaphore, which keeps it in the same way:
 /// the owner of the bare name is "64 readers". A reader can't become a writer: release first. As with a lease, two objects with one

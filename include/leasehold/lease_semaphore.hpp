@@ -185,7 +185,8 @@ public:
 
     /// Waits for so many permits, all or none, in the line of all that wait for a permit. It takes none before it can have all, so nobody
     /// deadlocks. While it is the first in the line, those behind it take none either, so it isn't overtaken by those that want fewer; on a
-    /// store that doesn't order the waiters of all processes (ordered_store), it may be, by those of other processes.
+    /// store that doesn't order the waiters of all processes (ordered_store), it may be, by those of other processes. Meanwhile it has a
+    /// lease of the name "licences/^", which runs out if its process dies.
     /// Otherwise like try_acquire_for().
     template <class Rep, class Period, std::integral Count>
     [[nodiscard]] several_guard_type try_acquire_for(std::chrono::duration<Rep, Period> at_most, Count several, std::stop_token stop = {}) &

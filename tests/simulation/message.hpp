@@ -43,8 +43,8 @@ inline constexpr bool is_in_transaction(ask what) noexcept { return what >= ask:
 inline constexpr int nobody = -1;
 
 // The first two are leases; the others are what permits and a shared lease are made of. "doc/r" has no row: a writer queues for it.
-inline constexpr std::array<std::string_view, 13> lease_names{"job", "shard",      "pool",   "pool/0", "pool/1", "pool/2", "doc",
-                                                              "doc/writer", "doc/r0", "doc/r1", "doc/r", "pool/3", "pool/+"};
+inline constexpr std::array<std::string_view, 14> lease_names{"job", "shard",      "pool",   "pool/0", "pool/1", "pool/2", "doc",
+                                                              "doc/writer", "doc/r0", "doc/r1", "doc/r", "pool/3", "pool/+", "pool/^"};
 
 inline int number_of_name(std::string_view name)
 {

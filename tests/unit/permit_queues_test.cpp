@@ -116,6 +116,13 @@ struct scene {
         std::error_code ec;
         BOOST_TEST(store.leases.release(name, "another process", token, 0s, ec));
     }
+    // For whom the permits are kept that come free.
+    [[nodiscard]] std::string kept_by()
+    {
+        std::error_code ec;
+        const auto record = store.leases.inspect("licences/^", ec);
+        return record ? record->owner : std::string{};
+    }
     [[nodiscard]] bool come_to(int tickets)
     {
         return eventually([&] {
@@ -235,6 +242,90 @@ BOOST_FIXTURE_TEST_CASE(wait_that_ends_behind_others_has_asked_once, scene)
     BOOST_TEST(come_to(0));
     BOOST_TEST(eventually([&] { return got.load(); }));
     BOOST_TEST(store.passed == 0);
+}
+
+// Others may see it wait for several of them, however long that takes.
+BOOST_FIXTURE_TEST_CASE(first_of_the_line_keeps_the_permits_for_itself_while_it_waits_for_several, scene)
+{
+    lh::lease_semaphore semaphore{store, "licences", 2, lh::lease_terms{.ttl = 30s, .min_hold = 1h}, clock};
+    const auto taken = taken_by_another("licences/0");
+    for (const bool is_served : {false, true}) {
+        std::atomic<std::size_t> got = 0;
+        std::stop_source stop;
+        std::jthread waits{[&] {
+            const auto both = semaphore.acquire(2, stop.get_token());
+            got = both.size();
+        }};
+        BOOST_TEST(eventually([&] { return kept_by() == semaphore.owner(); }));
+        for (int i = 0; i < 40; ++i) clock.advance(9s);
+        BOOST_TEST(eventually([&] { return kept_by() == semaphore.owner(); }), "it is renewed");
+        if (is_served)
+            released_by_another("licences/0", taken);
+        else
+            stop.request_stop();
+        BOOST_TEST(come_to(0));
+        waits.join();
+        BOOST_TEST(got == (is_served ? 2U : 0U));
+        BOOST_TEST(kept_by() == "");
+    }
+}
+
+BOOST_FIXTURE_TEST_CASE(first_of_the_line_keeps_nothing_for_itself_while_it_waits_for_one, scene)
+{
+    lh::lease_semaphore semaphore{store, "licences", 1, 30s, clock};
+    taken_by_another("licences/0");
+    std::stop_source stop;
+    const std::jthread waits{[&] { static_cast<void>(semaphore.acquire(1, stop.get_token())); }};
+    BOOST_TEST(eventually([&] { return store.tickets > 0; }));
+    for (int i = 0; i < 40; ++i) clock.advance(100ms);
+    BOOST_TEST(kept_by() == "");
+    stop.request_stop();
+}
+
+BOOST_FIXTURE_TEST_CASE(waiter_that_is_overdue_leaves_the_permits_to_the_first_who_wants_several, scene)
+{
+    store.overdue_at = "licences";
+    lh::lease_semaphore semaphore{store, "licences", 2, 30s, clock};
+    const auto kept = taken_by_another("licences/^");
+    std::atomic<bool> got = false;
+    const std::jthread waits{[&] { got = is_held(semaphore.acquire()); }};
+    BOOST_TEST(eventually([&] { return store.tickets == 1; }));
+    for (int i = 0; i < 200; ++i) clock.advance(100ms);
+    BOOST_TEST(!got);
+    released_by_another("licences/^", kept);
+    BOOST_TEST(come_to(0));
+    BOOST_TEST(eventually([&] { return got.load(); }));
+    BOOST_TEST(store.passed == 1);
+}
+
+BOOST_FIXTURE_TEST_CASE(wait_that_ends_leaves_the_permits_to_the_first_who_wants_several, scene)
+{
+    store.behind_at = "licences";
+    lh::lease_semaphore semaphore{store, "licences", 2, 30s, clock};
+    taken_by_another("licences/^");
+    std::atomic<bool> over = false, got = false;
+    const std::jthread waits{[&] {
+        got = is_held(semaphore.try_acquire_for(10s));
+        over = true;
+    }};
+    BOOST_TEST(eventually([&] { return store.tickets == 1; }));
+    BOOST_TEST(come_to(0));
+    BOOST_TEST(eventually([&] { return over.load(); }));
+    BOOST_TEST(!got);
+}
+
+// It runs out if they have died.
+BOOST_FIXTURE_TEST_CASE(permits_that_are_kept_for_nobody_are_free_in_the_end, scene)
+{
+    store.overdue_at = "licences";
+    lh::lease_semaphore semaphore{store, "licences", 2, 30s, clock};
+    std::error_code ec;
+    BOOST_TEST(store.leases.try_acquire("licences/^", "another process", 20s, ec).granted());
+    std::atomic<bool> got = false;
+    const std::jthread waits{[&] { got = is_held(semaphore.acquire()); }};
+    BOOST_TEST(come_to(1));
+    BOOST_TEST(come_to(0));
+    BOOST_TEST(eventually([&] { return got.load(); }));
 }
 
 BOOST_FIXTURE_TEST_CASE(next_waiter_of_the_process_queues_when_the_one_before_has_left, scene)

@@ -41,6 +41,7 @@ public:
     }
 
     [[nodiscard]] constexpr bool possible() const noexcept { return number_ >= 1 && std::cmp_less_equal(number_, max_permits); }
+    [[nodiscard]] constexpr bool several() const noexcept { return number_ > 1; }
     [[nodiscard]] std::string refusal(std::size_t permits) const
     {
         return "1 to " + std::to_string(permits) + " permits can be taken at once, not " + std::to_string(number_);

@@ -265,6 +265,33 @@ public:
     // Nothing is free: whether that is so because there are more than this process knew of. Asks the store now and then.
     bool has_grown(std::error_code& ec) { return counted_->has_grown(terms_.ttl, ec); }
 
+    // The first of the line waits for several. It takes a small lease, and while it has that, those who would pass it leave the permits
+    // alone, however long it waits. It is renewed like a permit, and so runs out if its process dies. Not for pools with a gate, which is
+    // the same for writers.
+    guard_type keep_for_first(std::error_code& ec)
+    {
+        static_assert(ordered_store<counted_type>);
+        guard_type taken;
+        const auto take = [&taken](auto tried) { taken = std::move(tried.guard); };
+        if constexpr (batch_acquiring_store<counted_type>) {
+            batch_attempt<lease_type> alone{1};
+            if (!alone.add(lease_of_first(), wakes_nobody, ec)) return taken;
+            alone.send(1, {}, ec, [&](std::size_t, auto tried) { take(std::move(tried)); });
+        } else {
+            take(lease_access::attempts(lease_of_first()).attempt_once(ec));
+        }
+        if (!taken.empty()) lease_access::forget_min_hold(taken);
+        return taken;
+    }
+
+    // Whether another owner has that lease.
+    bool is_kept_for_another(std::error_code& ec)
+    {
+        if (!names_.of_gate.empty()) return false;
+        const std::optional<lease_record> record = counted_->inspect(name_of_first(), ec);
+        return !ec && record && !record->owner.empty() && record->owner != owner_;
+    }
+
     // The waiters of this object.
     [[nodiscard]] waiting::local_queue& waiters() noexcept { return waiters_; }
 
@@ -332,6 +359,15 @@ public:
     }
 
 private:
+    [[nodiscard]] std::string name_of_first() const { return names_.prefix() + "^"; }
+
+    lease_type& lease_of_first()
+    {
+        const std::lock_guard lock{mutex_};
+        if (!of_first_) of_first_ = std::make_unique<lease_type>(make_lease(name_of_first()));
+        return *of_first_;
+    }
+
     // `permits`: so many as the search knows of. The count may be another by now.
     attempt_result one_round(permit_search& search, std::size_t permits, std::error_code& ec)
     {
@@ -482,8 +518,9 @@ private:
     const Clock clock_;
     const Policy policy_;
     const std::shared_ptr<counted_type> counted_;
-    std::mutex mutex_;  // guards leases_
+    std::mutex mutex_;  // guards what follows
     std::vector<std::unique_ptr<lease_type>> leases_;
+    std::unique_ptr<lease_type> of_first_;  // see keep_for_first()
     // Both are only where a search begins, so any value will do; exchange() and fetch_add() give a value to one search.
     std::atomic<std::size_t> recent_ = none;  // the permit that was released last
     std::atomic<std::uint64_t> random_;

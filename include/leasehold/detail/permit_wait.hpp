@@ -12,6 +12,7 @@
 #include <leasehold/waiting/wait_machine.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <string_view>
 #include <system_error>
@@ -89,6 +90,12 @@ public:
     }
     [[nodiscard]] bool is_overdue(std::error_code& ec) { return bell_.is_overdue(pool_.clock().now(), ec); }
     void missed() noexcept { bell_.missed(); }
+    // It waits for nothing but its turn.
+    void leave() noexcept
+    {
+        ticket_.give_up();
+        bell_.leave();
+    }
 
     [[nodiscard]] bool end_takes_time() const noexcept { return ticket_.end_takes_time() || bell_.end_takes_time(); }
 
@@ -151,16 +158,24 @@ public:
         const turn_answer turn = at_end ? turn_answer{.status = turn_status::overdue} : line_.turn(ec);
         if (ec) return {};
         if (turn.status == turn_status::behind && !asking_.waits_for_term()) {
+            keep_permits(false);
             line_.busy({.status = acquire_status::queued, .retry_after = turn.retry_after});
             return {};
         }
         const bool first = turn.status == turn_status::first;
+        if (!first && is_kept_for_another(ec)) {
+            if (ec) return {};
+            asking_.leave();
+            line_.busy({.status = acquire_status::queued, .retry_after = turn.retry_after});
+            return {};
+        }
         asking_.is_behind(turn.status == turn_status::behind);
         result tried = attempt_(search_, asking_, ec);
         if (ec || !tried.guard.empty()) {
             if (!ec && !first && !at_end) line_.passed();
             return tried;
         }
+        keep_permits(first && turn.retry_after > duration::zero());
         duration sleep = tried.sleep > duration::zero() || asking_.is_kept_out() ? tried.sleep : turn.retry_after;
         if (!first) sleep = std::min({sleep, turn.retry_after, asking_.sleeps(pool_.clock().now())});
         if (tried.busy_for > duration::zero()) sleep = std::min(sleep, tried.busy_for);
@@ -171,16 +186,47 @@ public:
     // What a wait that gave up reports.
     [[nodiscard]] static std::error_code error_of_end() noexcept { return {}; }
     // Whether its destructor may wait for the store.
-    [[nodiscard]] bool end_takes_time() const noexcept { return line_.end_takes_time() || asking_.end_takes_time(); }
+    [[nodiscard]] bool end_takes_time() const noexcept
+    {
+        return !kept_.empty() || line_.end_takes_time() || asking_.end_takes_time();
+    }
     // Leaves the queues of this process at once; only the destructor may follow.
     void leave_queues() noexcept { line_.leave_queues(); }
 
 private:
+    static constexpr bool has_order = ordered_store<typename Pool::counted_type>;
+    static constexpr duration between_tries = std::chrono::milliseconds{250};
+
+    // Who isn't the first passes those who came earlier; but the first may wait for several. An error counts as that, too.
+    bool is_kept_for_another([[maybe_unused]] std::error_code& ec)
+    {
+        if constexpr (has_order)
+            return pool_.is_kept_for_another(ec) || ec;
+        else
+            return false;
+    }
+
+    // `first`: of all processes' waiters.
+    void keep_permits([[maybe_unused]] bool first)
+    {
+        if constexpr (has_order && requires { attempt_.several(); }) {
+            if (!attempt_.several() || kept_.held() == first) return;
+            kept_ = {};
+            const time_point now = pool_.clock().now();
+            if (!first || now < tries_at_) return;
+            tries_at_ = now + between_tries;
+            std::error_code failed;  // the next attempt finds out, too
+            kept_ = pool_.keep_for_first(failed);
+        }
+    }
+
     Pool& pool_;
     Attempt attempt_;
     permit_search search_;
     place_in_line<Pool> line_;  // left last: who comes next finds what this one has queued for left
     permit_waiter<Pool> asking_;
+    typename Pool::guard_type kept_{};  // see Pool::keep_for_first()
+    time_point tries_at_ = time_point::min();
 };
 
 }  // namespace leasehold::inline v0::detail

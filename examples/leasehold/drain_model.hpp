@@ -40,11 +40,12 @@ namespace tool {
 }
 
 /// Whether it is known as the membership of a group, which is not waited for: one that is asked gives its shards away and takes none, but
-/// lives on. A name says nothing: "site/members/export" may well be a lease that a command runs under.
-[[nodiscard]] inline bool is_membership(const leasehold::lease_record& record)
+/// lives on. Such a name alone says nothing: "site/members/export" may well be a lease that a command runs under.
+[[nodiscard]] inline bool is_membership(const leasehold::lease_record& record, std::string_view host)
 {
     const std::string_view id = member_in(record);
-    return !id.empty() && (id == record.owner || leasehold::group::words_in(record.data).has_value());
+    if (id.empty()) return false;
+    return id == record.owner || begins_with_host(id, host) || leasehold::group::words_in(record.data).has_value();
 }
 
 /// What a host has, and whom to ask for it: each term once, also those that begin while the host is being emptied.
@@ -56,15 +57,17 @@ public:
     {
         left_.clear();
         to_ask_.clear();
+        std::set<std::string> waited_for;  // who waits for several permits has a lease of this name, which nobody works under
+        for (const leasehold::lease_record& record : held)
+            if (record.is_count()) waited_for.insert(record.name + "/^");
         std::set<std::string_view> members;  // owners of members with an id of the host's
         for (const leasehold::lease_record& record : held)
             if (!record.owner.empty() && !record.is_hold() && begins_with_host(member_in(record), host_)) members.insert(record.owner);
         for (const leasehold::lease_record& record : held) {
             const bool of_host = is_of_host(record, host_);
             if (!of_host && !members.contains(record.owner)) continue;
-            // What is the host's by a member's id alone was taken for a membership already.
-            const bool by_id = !of_host && begins_with_host(member_in(record), host_);
-            if (!by_id && !is_membership(record)) left_.push_back(record);
+            if (waited_for.contains(record.name)) continue;
+            if (!is_membership(record, host_)) left_.push_back(record);
             leasehold::fencing_token& asked = asked_[record.name];
             if (asked == record.token) continue;
             asked = record.token;

@@ -26,6 +26,7 @@
 #include <mutex>
 #include <numeric>
 #include <optional>
+#include <ranges>
 #include <span>
 #include <string>
 #include <string_view>
@@ -282,11 +283,14 @@ private:
                      std::error_code& ec)
     {
         std::error_code failed;
-        if (std::ranges::none_of(answers, [](const auto& each) { return each && each->granted(); })) return;
+        const auto is_granted = [&](std::size_t i) {
+            return answers[i] && answers[i]->granted() && names_.number_of(requests[i].name).has_value();
+        };
+        if (std::ranges::none_of(std::views::iota(std::size_t{0}, answers.size()), is_granted)) return;
         const std::size_t there_are = held(now.limit(), failed).count;
         std::size_t too_many = there_are > now.count ? there_are - now.count : 0;
         for (std::size_t i = answers.size(); i-- > 0 && (too_many > 0 || failed);) {
-            if (!answers[i] || !answers[i]->granted()) continue;
+            if (!is_granted(i)) continue;
             std::error_code not_released;
             this->underlying().release(requests[i].name, requests[i].owner, answers[i]->token, duration::zero(), not_released);
             if (!failed) failed = not_released;
@@ -387,10 +391,11 @@ private:
     void reopen(std::size_t first, std::size_t end, duration ttl, std::error_code& ec)
     {
         for (int attempt = 0; attempt < most_attempts; ++attempt) {
-            end = std::min(end, count());
+            const agreed_count now = agreed();  // before they are read: another thread may follow a change meanwhile
+            end = std::min(end, now.count);
             const std::vector<closed_permit> all = first < end ? closed_among(first, end, ec) : std::vector<closed_permit>{};
             if (ec || all.empty()) return;
-            if (is_agreed(agreed(), ec)) {
+            if (is_agreed(now, ec)) {
                 for (std::size_t i = 0; i < all.size() && !ec; ++i)
                     this->underlying().release(names_.of_permit(all[i].number), closed, all[i].token, duration::zero(), ec);
                 return;
@@ -449,9 +454,12 @@ private:
         if (closed_now.all && open.size() < now.was - now.count)
             closed_now = close(now, numbers_from(now.count, now.was), known, whole, ec);
         if (closed_now.all && change_record(found, now.settled(), ttl, ec)) return follow(now, now.settled());
-        if (ec || !(closed_now.all || closed_now.some)) return;
-        // Somebody else has made the change final, or has begun another: then some of those that it has closed may be permits again.
-        if (write_record(ttl, ec) && count() > now.count) reopen(now.count, now.was, ttl, ec);
+        if (!closed_now.all && !closed_now.some) return;
+        // Somebody else has made the change final, or has begun another: then some of those that it has closed may be permits again. So also
+        // if the call that closed them has failed.
+        std::error_code failed;
+        if (write_record(ttl, failed) && count() > now.count) reopen(now.count, now.was, ttl, failed);
+        if (!ec) ec = failed;
     }
 
     // What the attempts of one resize() have seen: whatever is found later, so many permits may be held, and so many changes there were.

@@ -284,6 +284,12 @@ public:
         return taken;
     }
 
+    // It is not released.
+    static void let_run_out(guard_type& kept) noexcept
+    {
+        if (!kept.empty()) std::exchange(lease_access::body(kept), {}).leave();
+    }
+
     // Whether another owner has that lease.
     bool is_kept_for_another(std::error_code& ec)
     {

@@ -154,32 +154,9 @@ public:
     result attempt(waiting::wait_action how, std::error_code& ec)
     {
         ec.clear();
-        const bool at_end = how == waiting::wait_action::last_attempt;
-        const turn_answer turn = at_end ? turn_answer{.status = turn_status::overdue} : line_.turn(ec);
-        if (ec) return {};
-        if (turn.status == turn_status::behind && !asking_.waits_for_term()) {
-            keep_permits(false);
-            line_.busy({.status = acquire_status::queued, .retry_after = turn.retry_after});
-            return {};
-        }
-        const bool first = turn.status == turn_status::first;
-        if (!first && is_kept_for_another(ec)) {
-            if (ec) return {};
-            asking_.leave();
-            line_.busy({.status = acquire_status::queued, .retry_after = turn.retry_after});
-            return {};
-        }
-        asking_.is_behind(turn.status == turn_status::behind);
-        result tried = attempt_(search_, asking_, ec);
-        if (ec || !tried.guard.empty()) {
-            if (!ec && !first && !at_end) line_.passed();
-            return tried;
-        }
-        keep_permits(first && turn.retry_after > duration::zero());
-        duration sleep = tried.sleep > duration::zero() || asking_.is_kept_out() ? tried.sleep : turn.retry_after;
-        if (!first) sleep = std::min({sleep, turn.retry_after, asking_.sleeps(pool_.clock().now())});
-        if (tried.busy_for > duration::zero()) sleep = std::min(sleep, tried.busy_for);
-        line_.busy({.remaining = tried.busy_for, .retry_after = sleep}, tried.gave_back);
+        result tried = attempt_in_turn(how, ec);
+        // A release would take another call's time during an outage, and would replace what the store says of the failure.
+        if (ec) Pool::let_run_out(kept_);
         return tried;
     }
 
@@ -196,6 +173,38 @@ public:
 private:
     static constexpr bool has_order = ordered_store<typename Pool::counted_type>;
     static constexpr duration between_tries = std::chrono::milliseconds{250};
+
+    result attempt_in_turn(waiting::wait_action how, std::error_code& ec)
+    {
+        const bool at_end = how == waiting::wait_action::last_attempt;
+        const turn_answer turn = at_end ? turn_answer{.status = turn_status::overdue} : line_.turn(ec);
+        if (ec) return {};
+        if (turn.status == turn_status::behind && !asking_.waits_for_term()) {
+            keep_permits(false);
+            line_.busy({.status = acquire_status::queued, .retry_after = turn.retry_after});
+            return {};
+        }
+        const bool first = turn.status == turn_status::first;
+        const bool in_order = first && turn.retry_after > duration::zero();  // else nobody has ordered it
+        if (!in_order && is_kept_for_another(ec)) {
+            if (ec) return {};
+            asking_.leave();
+            line_.busy({.status = acquire_status::queued, .retry_after = turn.retry_after});
+            return {};
+        }
+        asking_.is_behind(turn.status == turn_status::behind);
+        result tried = attempt_(search_, asking_, ec);
+        if (ec || !tried.guard.empty()) {
+            if (!ec && !first && !at_end) line_.passed();
+            return tried;
+        }
+        keep_permits(in_order);
+        duration sleep = tried.sleep > duration::zero() || asking_.is_kept_out() ? tried.sleep : turn.retry_after;
+        if (!first) sleep = std::min({sleep, turn.retry_after, asking_.sleeps(pool_.clock().now())});
+        if (tried.busy_for > duration::zero()) sleep = std::min(sleep, tried.busy_for);
+        line_.busy({.remaining = tried.busy_for, .retry_after = sleep}, tried.gave_back);
+        return tried;
+    }
 
     // Who isn't the first passes those who came earlier; but the first may wait for several. An error counts as that, too.
     bool is_kept_for_another([[maybe_unused]] std::error_code& ec)

@@ -71,9 +71,10 @@ public:
     lh::turn_answer turn(const ticket& of, std::error_code& ec)
     {
         ec.clear();
-        return of.name() == behind_at    ? lh::turn_answer{lh::turn_status::behind, trust}
-               : of.name() == overdue_at ? lh::turn_answer{lh::turn_status::overdue, trust}
-                                         : lh::turn_answer{lh::turn_status::first, 20ms};
+        if (of.name() == behind_at) return {lh::turn_status::behind, trust};
+        if (of.name() == overdue_at) return {lh::turn_status::overdue, trust};
+        if (of.name() == unordered_at) return {};
+        return {lh::turn_status::first, 20ms};
     }
     bool renew(std::string_view name, std::string_view owner, lh::fencing_token token, lh::duration ttl, std::error_code& ec)
     {
@@ -96,7 +97,7 @@ public:
     memory leases;
     std::atomic<int> tickets = 0, passed = 0;
     std::atomic<std::size_t> most_at_once = 0;  // names in a call
-    std::string_view behind_at{}, overdue_at{};  // names; to be set before there are any tickets
+    std::string_view behind_at{}, overdue_at{}, unordered_at{};  // names; to be set before there are any tickets
     static constexpr lh::duration trust = 5s;
     std::function<void()> before_end{};  // of a ticket; to be set before there are any
 };
@@ -296,6 +297,24 @@ BOOST_FIXTURE_TEST_CASE(waiter_that_is_overdue_leaves_the_permits_to_the_first_w
     BOOST_TEST(come_to(0));
     BOOST_TEST(eventually([&] { return got.load(); }));
     BOOST_TEST(store.passed == 1);
+}
+
+// A store has only so many sessions for those who wait.
+BOOST_FIXTURE_TEST_CASE(waiter_whom_nobody_orders_leaves_the_permits_to_the_first_who_wants_several, scene)
+{
+    store.unordered_at = "licences";
+    lh::lease_semaphore semaphore{store, "licences", 2, 30s, clock};
+    const auto kept = taken_by_another("licences/^");
+    std::atomic<bool> got = false;
+    const std::jthread waits{[&] { got = is_held(semaphore.acquire()); }};
+    BOOST_TEST(eventually([&] { return store.tickets == 1; }));
+    for (int i = 0; i < 200; ++i) clock.advance(100ms);
+    BOOST_TEST(!got);
+    released_by_another("licences/^", kept);
+    BOOST_TEST(eventually([&] {
+        clock.advance(100ms);
+        return got.load();
+    }));
 }
 
 BOOST_FIXTURE_TEST_CASE(wait_that_ends_leaves_the_permits_to_the_first_who_wants_several, scene)

@@ -285,9 +285,9 @@ private:
         const auto is_granted = [&](std::size_t i) {
             return answers[i] && answers[i]->granted() && names_.number_of(requests[i].name).has_value();
         };
-        std::size_t granted = 0;
-        for (std::size_t i = 0; i < answers.size(); ++i) granted += is_granted(i) ? 1 : 0;
-        if (granted == 0) return;
+        bool any = false;
+        for (std::size_t i = 0; i < answers.size(); ++i) any = any || is_granted(i);
+        if (!any) return;
         const std::size_t there_are = held(now.limit(), failed).count;
         std::size_t too_many = there_are > now.count ? there_are - now.count : 0;
         for (std::size_t i = answers.size(); i-- > 0 && (too_many > 0 || failed);) {

@@ -456,8 +456,8 @@ private:
             closed_now = close(now, numbers_from(now.count, now.was), known, whole, ec);
         if (closed_now.all && change_record(found, now.settled(), ttl, ec)) return follow(now, now.settled());
         if (!closed_now.all && !closed_now.some) return;
-        // Somebody else has made the change final, or has begun another: then some of those that it has closed may be permits again. So also
-        // if the call that closed them has failed.
+        // Somebody else has made the change final, or has begun another: then some of those that it has closed may be permits again. That
+        // is so, too, if the call that closed them has failed.
         std::error_code failed;
         if (write_record(ttl, failed) && count() > now.count) reopen(now.count, now.was, ttl, failed);
         if (!ec) ec = failed;

@@ -208,7 +208,7 @@ std::string this_program;
 // The names of the suite's cases that failed, of those asked for ("*": all), on a store with this defect.
 std::vector<std::string> failures_with(const std::string& defect_name, const std::string& cases)
 {
-    leasehold_test::child_process run{{this_program, "--catch_system_errors=no", "--color_output=no", "--log_level=nothing",
+    leasehold_test::child_process run{{this_program, "--catch_system_errors=no", "--color_output=no", "--log_level=test_suite",
                                        "--report_sink=stdout", "--report_level=detailed", "--run_test=*/*/" + cases, "--",
                                        defect_name},
                                       {.capture = true}};

@@ -53,7 +53,7 @@ public:
     {
         for (const auto& each : members_) each->stop.request_stop();
         for (const auto& each : members_) {
-            while (!each->returned) pass();
+            while (!eventually([&] { return each->returned.load(); }, 5ms, 1ms)) pass();
             each->thread.join();
         }
     }

@@ -319,16 +319,23 @@ void add_contention(case_list<Fixture> cases)
         const time_point until = clock.now() + 12 * ttl;
         std::vector<std::vector<tenure>> tenures(contenders);
         std::atomic<std::uint64_t> looks = 0;
+        std::atomic<std::size_t> left = 0;
         at_once(contenders + 1, [&](std::size_t i) {
             if (i == contenders) {
-                // Time goes on when the others have had a look at it: on a manual clock all would be over at once.
-                while (clock.now() < until + ttl) {
+                // Time goes on when the others have had a look at it: on a manual clock all would be over at once. It goes on until
+                // all have left, for the last term may begin late.
+                while (left < contenders) {
                     const std::uint64_t before = looks;
-                    while (looks < before + contenders && clock.now() < until) std::this_thread::yield();
+                    while (looks < before + contenders && left < contenders && clock.now() < until) std::this_thread::yield();
                     s.let_pass(ttl / 50);
                 }
                 return;
             }
+            struct leaving {
+                std::atomic<std::size_t>& of;
+                ~leaving() { ++of; }
+            };
+            const leaving when_done{left};
             basic_lease lease{store_of_contender(s, i),     s.name(),    lease_terms{.ttl = ttl}, clock,
                               fixed_owner_id{contender(i)}, no_renewal{}};
             for (; clock.now() < until; ++looks) {

@@ -97,7 +97,7 @@ void check_unwritable(const std::string& connection_string, const std::string& l
 {
     BOOST_TEST_CONTEXT(lock)
     {
-        lh::odbc_store store{connection_string, {.call_timeout = 2s, .lock_timeout = 500ms}};
+        lh::odbc_store store{connection_string, {.call_timeout = 10s, .lock_timeout = 500ms}};
         store.create_schema();
         std::error_code ec;
         const auto once = store.try_acquire("released", "we", 10min, ec);

@@ -9,7 +9,7 @@ namespace tool {
 namespace exit_code {
 
 inline constexpr int success = 0;
-inline constexpr int no = 1;         ///< show: it is free; release: there was nothing to release; ask: nobody to ask; purge: not confirmed
+inline constexpr int no = 1;         ///< the answer is no: see the manual page
 inline constexpr int usage = 64;     ///< EX_USAGE
 inline constexpr int store = 69;     ///< EX_UNAVAILABLE: the database failed
 inline constexpr int internal = 70;  ///< EX_SOFTWARE: the system has no process, memory or file for us

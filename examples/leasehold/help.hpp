@@ -141,7 +141,7 @@ inline constexpr const char* hold =
     "Examples:\n"
     "  leasehold hold nightly-report --for 2h --reason migration\n"
     "  leasehold hold import --for 8h --wait 10m && ./upgrade; leasehold unhold import\n"
-    "Until then nobody gets the lease. Whoever holds it is asked to hand it over first, as by leasehold ask, and keeps it if he\n"
+    "Until then nobody gets the lease. Whoever holds it is asked to hand it over first, as by leasehold ask, and keeps it if it\n"
     "doesn't: then nothing is held closed. Exit status: 0, or 75 if the holder did not hand it over in time, or if the name is\n"
     "held closed already.";
 
@@ -155,7 +155,8 @@ inline constexpr const char* drain =
     "  leasehold drain web-1 --timeout 0s             only ask, and show what it has\n"
     "  leasehold drain web-1 --json --timeout 5m | jq -r '.[].name'\n"
     "A host has what is held by an owner that begins with its name, as owners do unless --owner or a program says otherwise; and\n"
-    "the shards of a member of a group whose id does. Who does not answer keeps his lease. Exit status: 0 if nothing is left, or 75.";
+    "the shards of a member of a group whose id does. A holder that does not answer keeps its lease. Exit status: 0 if nothing is\n"
+    "left, or 75.";
 
 inline constexpr const char* save_checkpoint =
     "Save this instead, at most 4 KiB: under the lease of the leasehold run that this runs under, or else under the lease itself,"

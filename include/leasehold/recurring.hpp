@@ -553,7 +553,7 @@ private:
         return {};
     }
 
-    // False: it is not noted what became of it, so that the fire may be due again at once.
+    // False: the outcome was not noted, so the fire may be due again at once.
     template <class Job>
     bool carry_out(run_type begun, const std::stop_token& stop, Job& job)
     {

@@ -147,7 +147,7 @@ private:
         co_return std::move(got.value);
     }
 
-    // False: it is not noted what became of it, so that the fire may be due again at once.
+    // False: the outcome was not noted, so the fire may be due again at once.
     template <class Executor, class Job>
     static net::awaitable<bool> carry_out(Recurring& of, run_type& begun, election_stop<Executor>& end, Job& job)
     {

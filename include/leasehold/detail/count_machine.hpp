@@ -13,8 +13,8 @@ namespace leasehold::inline v0::detail {
 // When the record of a count has to be written again: a pure function of what was sent and of the time.
 //
 // The record is kept three times as long as a permit, and written again when a third of that has passed. So a permit that is
-// granted or extended now ends before the record does, even if the statement is carried out a whole ttl late, which is later
-// than its holder would believe in.
+// granted or extended now ends before the record, even if the statement is carried out a ttl late, when its holder no longer
+// believes in it.
 class count_machine {
 public:
     // Whether nothing may be granted or extended by `ttl` before the record is written again.

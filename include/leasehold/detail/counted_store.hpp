@@ -202,7 +202,7 @@ public:
         return grown && !failed;  // a failure is no matter: nothing is free, as was asked
     }
 
-    // The same for who asks for more than there are: whatever was seen just now, and a failure is one.
+    // The same for a caller that asks for more than there are: it looks each time, and reports failures.
     bool has_grown_for_sure(duration ttl, std::error_code& ec)
     {
         std::error_code failed;
@@ -463,11 +463,11 @@ private:
         if (!ec) ec = failed;
     }
 
-    // What the attempts of one resize() have seen: whatever is found later, so many permits may be held, and so many changes there were.
+    // The largest numbers of permits and changes that the attempts of one resize() have seen. They hold, whatever is found later.
     struct seen_counts {
         std::size_t limit = 0;
         std::size_t change = 0;
-        int ahead = 0;  // so often a change had been begun
+        int ahead = 0;  // attempts that found a change begun
     };
 
     // One attempt to make the record say another count. False: it has changed meanwhile, or there is an error.
@@ -693,7 +693,7 @@ private:
         if (!look_at_counts(found, ec)) return false;
         if (!found.note_ahead()) return agree_on(own, found, sent, ttl, ec);
         if (verdict_on(own, *found.of_note, sent) == count_verdict::refuse) {
-            // The change is none of its business, but for what it has just written.
+            // It leaves the change alone, but takes back the record that it has just written.
             if (first) this->underlying().release(names_.name, found.record->owner, found.record->token, duration::zero(), ec);
             if (!ec) refuse(disagreement_with(*found.note), ec);
         } else if (carries_out) {

@@ -191,7 +191,7 @@ public:
                 std::error_code not_read;
                 written = is_saved(token, text, not_read);
                 if (written) ec.clear();
-                // A save that is still on its way would note what nobody is told: whether it does is known after another one.
+                // A save still under way might note fires that no hook hears of: only a second save settles it.
                 if (written || not_read || std::exchange(again, true)) break;
             }
         });
@@ -357,8 +357,8 @@ private:
         return !ec && saved && saved->token == token && saved->text == text;
     }
 
-    // A save wrote nothing. What is there by now, if the save is to be made again in its place: a save of this term whose answer got lost,
-    // unless more is done by it than by the record with this `passed`; or nothing, after a purge. None if the term is over.
+    // After a save that wrote nothing: the text that the next try replaces. That is a save of this term whose answer got lost, or nothing,
+    // after a purge. None: the term is over, or that save has done more than `passed`.
     std::optional<std::string> to_be_replaced(std::string_view replaced, std::optional<fire_time> passed, std::error_code& ec)
     {
         if (!checkpoint_replacing_store<Store>) return std::nullopt;

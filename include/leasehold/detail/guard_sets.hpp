@@ -145,8 +145,8 @@ void back_out(Guards& guards, const std::vector<std::size_t>& order) noexcept
     static_cast<void>(release_set(guards, order));
 }
 
-// How terms are renewed together. Who asks for all waits for a renewal of one that is at the store already, while the others wait
-// with it; else that one is left out.
+// How terms are renewed together. `all`: waits for the terms whose renewal is at the store already, and the others wait with them;
+// otherwise those are left out.
 struct joint_renewal {
     std::optional<duration> ttl{};
     duration within = duration::max();  // that the call may take

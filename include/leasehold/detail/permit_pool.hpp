@@ -65,14 +65,14 @@ private:
     std::shared_ptr<const void> kept_;
 };
 
-// Lets one thread at a time through. If its call fails, it fails for those that wait behind it too: during an outage, in which each
-// call may take the store's call timeout, no thread waits for those of all others.
+// Lets one thread at a time through. If its call fails, the threads behind it fail too: during an outage, no thread waits through the
+// call timeouts of all others.
 template <lease_clock Clock>
 class turnstile {
 public:
     class turn {
     public:
-        // `ec`: the result of the turn when it ends; if it is an error at once, it is that of the turn before, and this is none.
+        // `ec` must hold the turn's result when the turn ends. If the constructor sets it, the turn before failed, and this is none.
         turn(turnstile& of, std::error_code& ec) : of_{of}, ec_{ec}
         {
             std::unique_lock lock{of_.mutex_};
@@ -253,7 +253,7 @@ public:
             missing.reserve(count());
             for (std::size_t i = 0; i < count(); ++i)
                 if (guards[first + i].empty()) missing.push_back(i);
-            // Its own terms must not take the lock at whose end it waits for the last of the others.
+            // Its own terms must not take the lock whose release tells it that the last of the others has left.
             each_batch(missing.size(), [&](std::size_t k) { return missing[k]; }, [&] { return count(); }, wakes_nobody, asked, ec, take);
         } else {
             for (std::size_t i = 0; i < count() && !ec; ++i)

@@ -28,8 +28,8 @@ public:
         assert(permits > 0);
     }
 
-    // Whether a waiter for several may leave it at a list of those that are held. A list shows a term that is over only because nobody has
-    // seen it change for a whole ttl, and a dead holder's for ever; only attempts find out. So it asks once a ttl, whatever the list says.
+    // Whether a waiter for several may rely on a list of the held ones. Under expiry by observation, a list shows a dead holder's term for
+    // ever; only an attempt finds out that it is over. So the waiter asks once a ttl, whatever the list says.
     [[nodiscard]] bool may_rely_on_list(time_point now, duration ttl) const noexcept { return asked_ && now - last_round_ < ttl; }
     void begin_round(time_point now) noexcept { last_round_ = now; }
 

@@ -206,7 +206,7 @@ private:
         return tried;
     }
 
-    // Who isn't the first passes those who came earlier; but the first may wait for several. An error counts as that, too.
+    // A waiter that isn't the first passes earlier ones, unless the first waits for several permits. An error counts as that, too.
     bool is_kept_for_another([[maybe_unused]] std::error_code& ec)
     {
         if constexpr (has_order)

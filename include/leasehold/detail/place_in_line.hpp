@@ -126,7 +126,7 @@ public:
     // Whether it waits there. A wake that comes for another reason doesn't end this.
     [[nodiscard]] bool waits() const noexcept { return static_cast<bool>(ticket_); }
 
-    // Before the look at what it waits for, which has come if that is over: whether the bell should have rung before.
+    // Asked before each look: should the bell have rung by now, if that look finds the term over?
     [[nodiscard]] bool is_overdue([[maybe_unused]] time_point now, [[maybe_unused]] std::error_code& ec)
     {
         if constexpr (ordered_store<Store>)
@@ -135,14 +135,14 @@ public:
             return false;
     }
 
-    // It has come, and the look was overdue.
+    // An overdue look found the term over.
     void missed() noexcept
     {
         if constexpr (ordered_store<Store>)
             if (ticket_) ticket_.passed();
     }
 
-    // It has not come; it does so within `remaining`, unless that is 0. How long to sleep, unless woken; 0: nobody will wake it, so it
+    // The term goes on, for `remaining` at most (0: unknown). Returns how long to sleep, unless woken; 0: nobody will wake it, so it
     // polls.
     [[nodiscard]] duration wait([[maybe_unused]] std::string_view name, [[maybe_unused]] duration remaining,
                                 [[maybe_unused]] time_point now, [[maybe_unused]] std::error_code& ec)

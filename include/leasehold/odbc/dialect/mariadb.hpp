@@ -154,7 +154,7 @@ private:
                 std::string{set_characters} +
                     ", time_zone = '+00:00', autocommit = 1, sql_mode = 'STRICT_ALL_TABLES',"
                     " timestamp = default, sql_select_limit = default,"
-                // The other one is for a table that somebody has locked, or alters.
+                // lock_wait_timeout is for a table that somebody has locked, or alters.
                 " innodb_lock_wait_timeout = " +
                     patience + ", lock_wait_timeout = " + patience +
                     // A process that is frozen between a release of many and its commit keeps their rows locked no longer

@@ -186,8 +186,8 @@ private:
     //
     // The names in WITH have a blank, so that no table can have one of them.
     //
-    // The token of an INSERT is the floor, or greater by one than in a row that the snapshot shows and a purge has removed
-    // since: only one unused for longer than a statement lives, so it was still that row.
+    // The token of an INSERT is the floor, or one more than in a row of the snapshot that a purge has removed since. A purge
+    // removes only rows unused for longer than a statement lives, so that row was unchanged.
     //
     // Nobody held the name (the fourth column) if the term was free in the snapshot and no other grant came in between, as the token
     // shows.

@@ -28,15 +28,15 @@ struct sqlite {
         d.name = "sqlite";
         d.quote = '`';  // SQLite takes "x" for a text where there is no column x, and so would hide a missing one
         d.in_process = true;
-        // The driver prepares a statement again for each execution, so that a short one is a fast one. Hence :now_ms, the clock that
-        // julianday('now') reads too, wherever it may be from before a wait for the write lock: an expiry that is set counts from the
-        // call. Whether a term is over is judged under the lock.
-        // A short wait in the driver, which takes its keyword for SQLite's busy_timeout and has 100 s for a default; then the
-        // store's own retry with jitter. A keyword of the user's would keep calls longer than call_timeout. With NoTXN a batch would not
-        // be rolled back, and with StepAPI a statement would keep its lock until it is closed.
+        // The driver prepares a statement again for each execution, so a short one is a fast one. Hence :now_ms, by the clock that
+        // julianday('now') reads, wherever a time from before the wait for the write lock will do: a new expiry counts from the call.
+        // Whether a term is over is judged under the lock.
+        // The driver waits briefly (its Timeout is SQLite's busy_timeout, 100 s by default); then the store retries, with jitter. A
+        // Timeout of the user's could outlast call_timeout. With NoTXN a batch would not be rolled back, and with StepAPI a statement
+        // would keep its lock until it is closed.
         d.connection_prefix = "Timeout=10;NoTXN=0;StepAPI=0;";
-        // The driver sets synchronous to NORMAL, with
-        // which a power loss can take back the last tokens: FULL, unless the user's on_connect says otherwise.
+        // The driver sets synchronous to NORMAL, with which a power loss can take back the last tokens: FULL, unless the user's
+        // on_connect says otherwise.
         d.on_connect = {"pragma synchronous = full"};
         // If the connection string names no file, SQLite has a temporary database, or the driver makes a file in the working folder.
         d.file = "select file from pragma_database_list where name = 'main'";

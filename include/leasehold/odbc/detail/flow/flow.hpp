@@ -81,8 +81,8 @@ outcome<grant_answer> busy_unless_table_is_locked(flow_database auto& db, grant_
 }
 
 // A grant that met a lock for too long (`failed`), or was granted nothing (none): busy if somebody else holds the name now, or may have
-// locked its row. Nobody holds it otherwise, so that is an error: the table is locked, or a trigger undoes what is written. The asking
-// owner's own term makes it busy for nobody who asks: that is an error too, and worth another try.
+// locked its row. Nobody holds it otherwise, so that is an error: the table is locked, or a trigger undoes what is written. If the
+// term is the asking owner's own, that is an error too, and worth another try.
 outcome<grant_answer> busy_after_reading(flow_database auto& db, fault failed)
 {
     if (const fault unread = db.run(statement::read); unread != fault::none) return unread;

@@ -19,7 +19,7 @@ namespace leasehold::inline v0::odbc::detail {
 // After a term ends, waiters other than the first hold back this long. The first gets the lease; if its lock is stuck, in a frozen process
 // or behind a pooler, another still does.
 inline constexpr std::chrono::milliseconds overtake_delay{20};
-// So long while wake-ups come: a look may fall between a release and the grant of the first, which takes long on a slow machine.
+// They hold back this long while wake-ups come: on a slow machine, the first waiter's grant comes late after a release.
 inline constexpr std::chrono::milliseconds patient_overtake_delay{100};
 // A waiter first reads the row after this long, to learn when the term ends. It reads as often while wake-ups fail to come.
 inline constexpr std::chrono::milliseconds first_look{250};
@@ -178,7 +178,7 @@ public:
         if (position_ == queue_position::outside) return {turn_status::first, duration::zero()};
         if (!behind_since_) behind_since_ = now;
         const duration waited = std::chrono::duration_cast<duration>(now - *behind_since_);
-        // No shorter at first, as where there is a row to look at: who tries past the others takes it from one who came before.
+        // Not shorter at first, unlike with a row to read: a try past the others takes the right from an earlier waiter.
         const duration longest = share_of(longest_trust);
         if (waited < longest) return {turn_status::behind, longest - waited};
         behind_since_ = now;

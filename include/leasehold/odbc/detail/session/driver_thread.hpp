@@ -148,10 +148,9 @@ private:
     std::chrono::steady_clock::duration may_wait_ = exit_wait_max;  // used by the thread that ends the process
 };
 
-// What ends the process destroys its thread_local objects before any function that atexit has registered. So this waits before the
-// libraries clean up that were first used by a thread which had been left by then, as OpenSSL is by one that connects late: they have
-// registered theirs last. Where the main thread has called no store, or exit() is called on another one, what atexit has registered has
-// to do.
+// The thread that ends the process destroys its thread_local objects before atexit's functions run. So this waits before those libraries
+// clean up that an abandoned thread was the first to use, such as OpenSSL: they registered last. If the main thread has called no store,
+// or another thread calls exit(), only wait_at_exit() waits.
 struct waits_at_the_end {
     waits_at_the_end() noexcept = default;
     waits_at_the_end(const waits_at_the_end&) = delete;

@@ -27,8 +27,8 @@
 
 namespace leasehold::inline v0::odbc::detail {
 
-// Most calls that may hang in their driver, beside as many as the pool has sessions: those may all go dead at the same time, and
-// must not keep new ones from being made. While there are so many, calls fail at once.
+// Most calls that may hang in their driver, beyond pool_size: all sessions of the pool may go dead at once, and must not keep new ones
+// from being made. While there are so many, calls fail at once.
 inline constexpr std::size_t abandoned_calls_max = 16;
 
 // Most sessions of a store beyond pool_size: those that wait for a lock, and those that have waited and have it for a term. Beyond that

@@ -33,8 +33,8 @@ inline bool take_text(std::string_view& text, std::string_view expected) noexcep
     return true;
 }
 
-// What all processes agree on: how many permits there are, and while that becomes fewer, how many there were. Each text that follows on
-// another has a number more, so that a process that has agreed on the count before tells a later change from a record that somebody else
+// What all processes agree on: how many permits there are, and while they become fewer, how many there were. Each change has a number,
+// one more than the change before. So a process that agreed on the count before tells a later change from a record that somebody else
 // has written.
 //
 // As text it is the owner of the record: "5 permits"; "4 permits, was 8, change 1" while permits above the new count are held; then
@@ -114,7 +114,7 @@ inline count_verdict judge(const count_stance& here, const agreed_count& found) 
     return same || here.follows ? count_verdict::follow : count_verdict::refuse;
 }
 
-// What is written again: the own count, as a new change, by which all permits that anybody may hold now are given back.
+// The own count, to be written again as a new change, which gives back all permits that anybody may hold now.
 inline agreed_count restored(const agreed_count& own, const agreed_count& found) noexcept
 {
     const std::size_t limit = std::max(own.limit(), found.limit());

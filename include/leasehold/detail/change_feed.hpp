@@ -16,8 +16,8 @@
 
 namespace leasehold::inline v0::detail {
 
-// The changes that nobody has taken yet, and those who wait for the next one, first come, first served. Each change goes to one of them. If
-// nobody waits, the newest are kept.
+// The changes that nobody has taken yet, and the waiters for the next one, first come, first served. Each change goes to one waiter. If
+// nobody waits, the newest changes are kept.
 //
 // Thread safety: any thread may call any function.
 template <class Change>

@@ -368,7 +368,7 @@ private:
         fencing_token token;
     };
 
-    // Those of these permits that are closed.
+    // The closed permits among these.
     std::vector<closed_permit> closed_among(std::size_t first, std::size_t end, std::error_code& ec)
     {
         std::vector<closed_permit> all;
@@ -406,7 +406,7 @@ private:
         ec = errc::store_conflict;
     }
 
-    // That is the count, and nobody has begun to change it.
+    // Whether the record says this count, and nobody has begun to change it.
     bool is_agreed(const agreed_count& now, std::error_code& ec)
     {
         const found_counts found = look(ec);
@@ -447,7 +447,7 @@ private:
         const found_counts found = look(ec);
         if (ec) return;
         if (!found.of_record || !(*found.of_record == now) || found.note_ahead()) return static_cast<void>(write_record(ttl, ec));
-        // Whoever has agreed on an older count has written a record that ends no later than this one does, and grants nothing after that.
+        // A process that agreed on an older count wrote a record that ends no later than this one does, and grants nothing after that.
         const duration known = found.record->remaining;
         const std::vector<std::size_t> open = not_closed(now);
         closing closed_now = close(now, open, known, whole, ec);
@@ -532,8 +532,8 @@ private:
         return !ec;
     }
 
-    // The change that somebody has noted. If the record allows more than that change knows of, somebody who missed an earlier one has
-    // written it, and may hold what it allows.
+    // Carries out the change that the note says. If the record allows more than that change knows of, a process that missed an earlier
+    // change has written the record, and may hold what it allows.
     void carry_out(const found_counts& found, duration ttl, std::error_code& ec)
     {
         const agreed_count& noted = *found.of_note;
@@ -745,7 +745,7 @@ private:
         return own_ == own ? token_ : fencing_token{};
     }
 
-    // What an answer to what was sent at `sent` says of the record of that count.
+    // An answer says that the record of that count has this token, and lasts this long from `sent` on.
     void know(const agreed_count& count, fencing_token token, time_point sent, duration lasts)
     {
         const std::lock_guard lock{mutex_};

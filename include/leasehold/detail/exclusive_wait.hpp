@@ -116,7 +116,7 @@ private:
 };
 
 // One wait of a writer, and what to do next: it stands in the line of the name; as the first it waits for the gate, asks for all shares,
-// and waits for the readers who have those that it did not get. A waiter with a thread and a waiter without one take the same steps.
+// and waits for the readers who have the rest. A waiter with a thread and a waiter without one take the same steps.
 //
 // The destructor gives back what was taken, which does I/O; see end_takes_time().
 // Not thread-safe, except for what wakes. Lifetime: the pool, the gate and the waker must outlive it.
@@ -193,7 +193,7 @@ private:
 
     [[nodiscard]] bool has_lost() const noexcept { return phase_ == phase::shares && taken_.lost(); }
 
-    // The first of the line waits at the gate, and so do those who have waited for too long: who has the gate goes before all who wait.
+    // The first of the line waits at the gate, and so do writers who have waited for too long: the gate's holder goes before all waiters.
     void attempt_in_turn(waiting::wait_action how, std::error_code& ec)
     {
         const bool at_end = how == waiting::wait_action::last_attempt;
@@ -243,13 +243,13 @@ private:
     const time_point deadline_;
     waker& waker_;
     waiting::ticket_limit* const limit_;
-    place_in_line<Pool> line_;  // left last: who comes next finds the gate open
+    place_in_line<Pool> line_;  // left last: the next waiter finds the gate open
     terms_type taken_;
     const std::stop_callback<wake_it> on_loss_;
     bell<typename Pool::counted_type> readers_;  // where it waits until they leave
     std::optional<gate_wait> at_gate_;
     phase phase_ = phase::line;
-    bool passes_ = false;  // those who came earlier
+    bool passes_ = false;  // earlier waiters
     bool waits_for_readers_ = false;
 };
 

@@ -30,7 +30,7 @@ namespace leasehold::inline v0::detail {
 
 // What a recurring and its runs remember of the store's clock and of the name's record, and how they read and write it.
 //
-// The record that is remembered is that of the store if no term came after the one up to which it is known. So whoever is granted the next
+// The remembered record is the store's as long as no term came after the one up to which it is known. So a run that is granted the next
 // token need not read it again.
 template <class Store, class Clock>
 class fire_book {
@@ -140,7 +140,7 @@ public:
         if (told.last && options_.on_last_completed) options_.on_last_completed(*told.last);
     }
 
-    // What is written under the current term is not known: the next holder has to read it.
+    // It is not known what was written under the current term: the next holder has to read it.
     void forget()
     {
         const std::lock_guard lock{mutex_};
@@ -160,7 +160,7 @@ public:
         const std::lock_guard lock{mutex_};
         if (changes_ == before) {
             record_ = record;
-            // The term that has written it may write again. If there is none, the first term of all need not read it.
+            // The term that wrote the record may write again. If there is no record, the first term of all need not read it.
             known_up_to_ = none_saved ? std::optional{fencing_token{}} : std::nullopt;
             if (record) note(*record);
         }
@@ -285,7 +285,7 @@ private:
         if (record_) note(*record_);
     }
 
-    // Whether the record has been of this schedule. Who has replaced it has come later: to replace it again would lose the fires of both.
+    // Whether the record was ever of this schedule. Then a later job replaced it: to replace it again would lose the fires of both.
     [[nodiscard]] bool was_ours() const
     {
         const std::lock_guard lock{mutex_};

@@ -56,7 +56,7 @@ recurring_options counting_fires(recurring_options with, name_series& numbers, C
     return with;
 }
 
-// The names whose fires are counted. Those that share their numbers have no state in common.
+// The names whose fires are counted, but not those that share `(others)`: they have no state in common.
 template <class Visitor>
 void for_each_schedule(const name_table& names, Visitor visit)
 {

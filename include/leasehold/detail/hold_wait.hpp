@@ -77,8 +77,8 @@ private:
     fencing_token token_;
 };
 
-// How a name becomes held: as a lease is acquired, in line with all who wait for the name, but its holder is asked to hand over. In steps,
-// so that a waiter with a thread and one without take the same; see waiting::wait_on_thread and steppable_wait.
+// How a name becomes held: as a lease is acquired, in line with all waiters for the name, but its holder is asked to hand over. A waiter
+// with a thread and one without take the same steps; see waiting::wait_on_thread and steppable_wait.
 //
 // Not thread-safe, but for what wakes. Lifetime: the store and the waker must outlive it.
 template <lease_store Store, waitable_clock Clock>
@@ -146,13 +146,13 @@ public:
 
     // Whether an attempt has failed, and the look after it too: there may be a hold, which nobody has seen.
     [[nodiscard]] bool in_doubt() const noexcept { return in_doubt_; }
-    // What the store has said about the attempt that failed, if one did, or else says now.
+    // What the store said about the failed attempt; without one, what it says now.
     [[nodiscard]] store_diagnostics diagnostics() { return failed_ ? std::move(*failed_) : diagnostics_of(store_); }
 
     [[nodiscard]] bool end_takes_time() const noexcept { return ticket_.end_takes_time(); }
     void leave_queues() noexcept { place_.reset(); }
 
-    // What the error of a wait that has ended with one is about. Empty: it is the store's, whatever its code.
+    // Explains the error with which the wait ended. Empty: the error is the store's, whatever its code.
     [[nodiscard]] std::string why() const
     {
         const std::string here = "hold '" + printable(name_) + "': ";

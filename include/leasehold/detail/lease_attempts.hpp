@@ -33,7 +33,7 @@
 
 namespace leasehold::inline v0::detail {
 
-// How a basic_lease acquires: single attempts, and the wait, on the caller's thread. What decides is a term_keeper and a lease_wait.
+// How a basic_lease acquires: single attempts, and the wait, on the caller's thread. A term_keeper and a lease_wait decide.
 template <class Store, class Clock, class OwnerId, class RenewPolicy>
 class lease_attempts {
     using keeper_type = renewal::term_keeper<Store, Clock, RenewPolicy>;

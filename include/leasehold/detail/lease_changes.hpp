@@ -19,13 +19,13 @@ struct look_times {
     time_point now;     // the later look was answered
 };
 
-// What an observer knows: what its latest look found, of those that succeeded, and when that one was sent.
+// What an observer knows: what its latest successful look found, and when that look was sent.
 template <class Seen>
 struct latest_look {
     Seen found{};
     std::optional<time_point> sent{};
 
-    // What a look tells that found `later`. An end counts from when the look before was sent, since that is before it was answered.
+    // The changes that a look tells which found `later`. An end counts from when the look before was sent, which is before its answer.
     template <class Change>
     [[nodiscard]] std::vector<Change> changes_to(const Seen& later, time_point then_sent, time_point now,
                                                  std::vector<Change> (*compare)(const Seen&, const Seen&, const look_times&)) const

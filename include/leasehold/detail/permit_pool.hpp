@@ -234,9 +234,9 @@ public:
         return tried;
     }
 
-    // Attempts at all permits that the caller doesn't have, of which guards[first + i] is for permit i. Whoever has all of them has the
-    // gate, where the others wait: nobody waits for these terms. `all`: stops where one is busy.
-    // `asked`: since when the caller has waited, if it has. Returns the time until the last of those ends that are busy, as far as is
+    // Attempts at all permits that the caller doesn't have; guards[first + i] is for permit i. A caller that gets all of them has the
+    // gate, where the others wait: nobody waits for these terms. `all`: stops at a busy one.
+    // `asked`: since when the caller has waited, if it has. Returns the time until the last of the busy ones ends, as far as is
     // known; 0: unknown.
     duration try_all(std::vector<guard_type>& guards, std::size_t first, bool all, bool& too_late, std::optional<time_point> asked,
                      std::error_code& ec)
@@ -265,9 +265,9 @@ public:
     // Nothing is free: whether that is so because there are more than this process knew of. Asks the store now and then.
     bool has_grown(std::error_code& ec) { return counted_->has_grown(terms_.ttl, ec); }
 
-    // The first of the line waits for several. It takes a small lease, and while it has that, those who would pass it leave the permits
-    // alone, however long it waits. It is renewed like a permit, and so runs out if its process dies. Not for pools with a gate, which is
-    // the same for writers.
+    // The first of the line waits for several. It takes a small lease. While it has that, waiters who would pass it leave the permits
+    // alone, however long it waits. The lease is renewed like a permit, so it runs out if its process dies. Not for pools with a gate,
+    // which does the same for writers.
     guard_type keep_for_first(std::error_code& ec)
     {
         static_assert(ordered_store<counted_type>);
@@ -465,8 +465,8 @@ private:
         return over ? make_error_code(errc::store_timeout) : std::error_code{};
     }
 
-    // In ascending order, so that of two who want more than half one gets them, if the store takes one attempt in a call. False: another
-    // thread's attempt failed, for which this one has waited.
+    // In ascending order: of two waiters that want more than half each, one gets them all, if the store takes one attempt in a call.
+    // False: this thread waited for another one's attempt, which failed.
     bool ask_for_some(permit_search& search, std::size_t permits, std::size_t wanted, std::vector<guard_type>& guards, some_result& result,
                       std::error_code& ec)
     {

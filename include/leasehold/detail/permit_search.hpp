@@ -33,7 +33,7 @@ public:
     [[nodiscard]] bool may_rely_on_list(time_point now, duration ttl) const noexcept { return asked_ && now - last_round_ < ttl; }
     void begin_round(time_point now) noexcept { last_round_ = now; }
 
-    // There are so many now. Those that are new are asked for in this round.
+    // There are this many permits now. The new ones are asked for in this round.
     void follow(std::size_t permits) noexcept
     {
         assert(permits > 0);

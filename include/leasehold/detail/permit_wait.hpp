@@ -21,8 +21,8 @@
 
 namespace leasehold::inline v0::detail {
 
-// The attempts at any of the permits by the first of their line. Where the store can wake it, it queues for one permit, the one that is to
-// end first; for the others it asks.
+// The attempts of the first in line at any of the permits. If the store can wake it, it queues for the permit that is to end first, and
+// asks for the others.
 template <class Pool>
 class permit_waiter {
     using counted_type = typename Pool::counted_type;
@@ -69,7 +69,7 @@ public:
         return tried;
     }
 
-    // Several permits: whoever gets them queues for none of them.
+    // Several permits: a waiter for several queues for none of them.
     auto try_some(permit_search& search, std::size_t wanted, std::error_code& ec) { return pool_.try_some(search, wanted, ec); }
 
     // Waits until the term of `name`, which keeps all permits from being granted, is over; it lasts for `remaining`.
@@ -232,7 +232,7 @@ private:
     Pool& pool_;
     Attempt attempt_;
     permit_search search_;
-    place_in_line<Pool> line_;  // left last: who comes next finds what this one has queued for left
+    place_in_line<Pool> line_;  // left last: when the next waiter's turn comes, this one has left its other queue
     permit_waiter<Pool> asking_;
     typename Pool::guard_type kept_{};  // see Pool::keep_for_first()
     time_point tries_at_ = time_point::min();

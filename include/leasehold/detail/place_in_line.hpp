@@ -20,8 +20,8 @@
 
 namespace leasehold::inline v0::detail {
 
-// A waiter's place in the one line of a name, in which those stand who wait for a permit, to read or to write: first that of its own
-// object, then that of the process, then that of all processes, where the store has one. The first of them asks for what it wants.
+// A waiter's place in the line of a name, where all wait for a permit, to read or to write. It stands in the line of its own object first,
+// then in that of the process, then in that of all processes, if the store has one. The first of all asks for what it wants.
 //
 // Not thread-safe, except for what wakes. Lifetime: the pool, the waker and the limit must outlive it.
 template <class Pool>
@@ -62,7 +62,7 @@ public:
         machine_.emplace(deadline_, pauses, pool_.random());
     }
 
-    // Its turn among all processes. Does I/O. Those whom nobody can order are all first.
+    // Its turn among all processes. Does I/O. If the store can't order the waiters, each of them is first.
     [[nodiscard]] turn_answer turn([[maybe_unused]] std::error_code& ec)
     {
         if constexpr (ordered_store<store_type>)

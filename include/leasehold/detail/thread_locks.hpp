@@ -92,7 +92,7 @@ private:
 
     static bool is_mine(const entry& each) noexcept { return each.thread == Threads::this_thread(); }
 
-    // The place before the first entry of which `is` is true; the last place if there is none.
+    // The place before the first entry that `is` accepts; the last place if it accepts none.
     template <class Entries, class Is>
     static auto before(Entries& all, Is is) noexcept
     {

@@ -169,7 +169,7 @@ public:
         if (outcome == release_outcome::lost && is_taken_over_here(*ended)) outcome = release_outcome::released;
         {
             const std::lock_guard lock{mutex_};
-            ended->closing = false;  // so that those who are woken ask the store how long the name is closed
+            ended->closing = false;  // so that woken waiters ask the store how long the name is closed
         }
         // Do these before the lease is open to threads that share it: they may acquire it, and then destroy the store.
         waiting::released(store_, name_);
@@ -490,8 +490,8 @@ private:
 
     // All functions below are called under the mutex.
 
-    // In the store, a term whose release is under way still belongs to its owner. The store would grant that owner another one, who would
-    // work again within min_hold.
+    // In the store, a term whose release is under way still belongs to its owner. The store would grant that owner another one, and
+    // the owner would work again within min_hold.
     [[nodiscard]] bool closed() const noexcept
     {
         return attempting_ || (newest_ && (newest_->closing || newest_->remaining(clock_) > duration::zero()));

@@ -178,7 +178,7 @@ public:
         return failed ? acquire_result{} : result;
     }
 
-    // One who waits for the lock looks whether it may be stuck.
+    // A waiter for the lock looks whether the lock may be stuck.
     acquire_result look_past_queue(waiting_ticket& ticket, const acquire_request& request, failure& failed)
     {
         const answer seen = call({operation::look, request.name, request.owner, 0, {}}, request.until, failed);

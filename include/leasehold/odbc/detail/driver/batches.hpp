@@ -50,7 +50,7 @@ inline std::size_t connection::attempts_together() const noexcept
     return batches() ? catalog_->batches().most_attempts : 0;
 }
 
-// What it granted, or showed, is in `of`; how many rows it has changed, in rows().
+// `of` gets what the statement granted, or showed; rows(), how many rows it changed.
 inline fault connection::run_attempts(batch_kind kind, attempts& of, std::span<const item_number> items)
 {
     in_.most = static_cast<SQLBIGINT>(std::min(of.left(), items.size()));
@@ -114,8 +114,8 @@ inline bool connection::roll_back()
     return done() || (catalog_->spec().in_process && execute_once("begin") == fault::none && done());
 }
 
-// Rolled back and in autocommit again also where the commit failed: a connection can't be closed otherwise. The first failure counts. What
-// can't be rolled back is left to the end of the connection, since autocommit would commit it.
+// Rolls back and turns autocommit on again even if the commit failed: a connection can't be closed otherwise. The first failure counts. If
+// the transaction can't be rolled back, the connection's end does so, since autocommit would commit it.
 inline fault connection::end_transaction(bool commit)
 {
     fault failed = fault::none;

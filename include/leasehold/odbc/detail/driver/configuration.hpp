@@ -190,7 +190,7 @@ private:
     mutable std::string dbms_version_;
     mutable std::string name_key_;
     mutable std::shared_ptr<const statement_catalog> catalog_;
-    // What was found out about the database. Each says it all: a thread that does not see it yet finds it out again. Where a
+    // What was found out about the database. Each stands alone: a thread that does not see it yet finds it out again. If a
     // statement depends on it, the catalogue is made again under the mutex.
     mutable std::atomic<transaction_pooler> pooler_;
     mutable std::atomic<bool> locks_failed_ = false;

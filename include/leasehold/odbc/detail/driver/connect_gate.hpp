@@ -15,7 +15,7 @@
 namespace leasehold::inline v0::odbc::detail {
 
 // When a store may try to connect next: at once as long as connections succeed, one at a time and ever more rarely while they
-// fail, so that a server which is starting is not kept from it by those who wait for it. A function of what happened and when.
+// fail, so that callers who wait for a server don't keep it from starting. A function of what happened and when.
 class reconnect_schedule {
 public:
     using time_point = std::chrono::steady_clock::time_point;

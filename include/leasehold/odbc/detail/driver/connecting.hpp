@@ -35,7 +35,7 @@ inline constexpr int connecting_takes_at_most = 4;
 inline constexpr std::string_view no_such_statement = "26000";
 inline constexpr std::string_view duplicate_statement = "42P05";
 
-// The value of a keyword in the connection string that a driver hands back, where it has capitals and no spaces.
+// The value of a keyword in the connection string that a driver hands back, which has keywords in capitals and no spaces.
 inline std::string_view attribute_in(std::string_view text, std::string_view keyword) noexcept
 {
     const std::size_t at = text.find(keyword);
@@ -46,7 +46,7 @@ inline std::string_view attribute_in(std::string_view text, std::string_view key
 
 inline fault connection::run_text(const std::string& sql) { return execute_once(catalog_->spec().prologue + sql); }
 
-// As it is. `answer`: the first column of the first row; empty if there is none.
+// Executes `sql` without the prologue. `answer`: the first column of the first row; empty if there is none.
 inline fault connection::execute_once(const std::string& sql, std::string* answer)
 {
     forget_report();
@@ -151,7 +151,7 @@ inline fault connection::set_up()
     return failed;
 }
 
-// psqlODBC takes whatever answers to it for PostgreSQL; a server that has no version() is none.
+// psqlODBC takes every server that answers for PostgreSQL; one without version() isn't.
 inline fault connection::ask_product(std::string& name)
 {
     if (name != "PostgreSQL") return fault::none;
@@ -197,7 +197,7 @@ inline fault connection::check_session()
     return fail(fault::failure, (advice::unfit_session + answer.substr(1) + advice::leave_session_alone).c_str());
 }
 
-// SQLite keeps the log of a file beside each of its names, so that those who use another name read and write something else.
+// SQLite keeps a file's log beside the name by which it was opened: users of another name read and write something else.
 inline bool has_another_name(const std::string& path)
 {
     std::error_code ignored;

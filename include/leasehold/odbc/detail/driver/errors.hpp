@@ -67,8 +67,8 @@ inline constexpr auto postgresql_refusals = std::to_array<fault_rule>({
     {"", {}, fault::unavailable, advice::too_many, "remaining connection slots"},
 });
 
-// A commit that failed in MariaDB or MySQL says why by another number, in any language. That one is a deadlock: on Group Replication
-// a transaction that another node's has come before.
+// A failed commit in MariaDB or MySQL names its cause by a second number, in any language. This one is a deadlock: on Group Replication,
+// another node's transaction came first.
 inline constexpr int error_during_commit = 1180;
 inline constexpr std::string_view deadlock_during_commit = " 149 ";
 
@@ -210,9 +210,9 @@ inline std::string source_advice(const known_to_driver_manager& known)
            ". Drivers: " + drivers_here(known.drivers);
 }
 
-// What helps where a driver or data source is not there. unixODBC says "file not found" whatever the reason is. A program can be linked
-// with another driver manager than the system's, as Conan and vcpkg build one: that reads another odbcinst.ini and looks into other
-// folders. The name that was tried is in the message, where secrets are hidden; here are names of this machine only.
+// What helps if a driver or data source is missing. unixODBC says "file not found" whatever the reason is. A program can be linked with
+// another driver manager than the system's, such as Conan's and vcpkg's: it reads another odbcinst.ini and looks into other folders.
+// The message, where secrets are hidden, has the name that was tried; here are names of this machine only.
 inline std::string driver_advice(std::string_view message, const known_to_driver_manager& known)
 {
     constexpr std::string_view before = "Can't open lib '";
@@ -268,7 +268,7 @@ inline bool is_dead(SQLHDBC connection) noexcept
            dead == SQL_CD_TRUE;
 }
 
-// Reads what the driver has to say about its last call on that handle. Where that is nothing known, it is asked whether
+// Reads what the driver says about its last call on that handle. If that is nothing known, the driver is asked whether
 // `connection` is lost: drivers tell that in many words and languages. Never contains a password of `secrets`.
 inline report driver_report(SQLSMALLINT type, SQLHANDLE of, SQLHDBC connection, const std::vector<std::string>& secrets)
 {

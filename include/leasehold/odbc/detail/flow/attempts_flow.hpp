@@ -107,8 +107,8 @@ fault attempt_as_read(attempting_database auto& db, attempts& attempted, chosen_
     return write_chosen(db, batch_kind::inserts, attempted, chosen.inserted, *first);
 }
 
-// A look at the rows, then a write of those that are free. Where not all were written, others came first, and the rows tell which
-// are left; those that show the asking owner are taken over once more, since a read grants nothing.
+// A look at the rows, then a write of the free ones. If not all were written, others came first, and the rows tell which
+// are left; rows that show the asking owner are taken over once more, since a read grants nothing.
 fault compare_and_set_part(attempting_database auto& db, attempts& attempted, std::span<const item_number> open, bool again, auto& single)
 {
     if (const fault failed = read_attempted(db, attempted, open); failed != fault::none) return failed;

@@ -29,9 +29,9 @@ bool shows_checkpoint(const flow_database auto& db, std::int64_t token, std::str
     return db.found() && db.number(column::token) == token && db.text(column::checkpoint) == text;
 }
 
-// One UPDATE, as a rule. What is read afterwards tells it where no count of rows is believed, where a row that was as it should be is not
-// counted (MariaDB), and where an earlier try may have done it (`repeated`), with the reply lost. `replaced`: nothing is written unless
-// this is the checkpoint. `over`: the term is, though the row does not show it, so that nothing is written.
+// One UPDATE, as a rule. A read afterwards decides where no count of rows is believed, where a row that needed no change isn't counted
+// (MariaDB), and where an earlier try may have written it (`repeated`), with the reply lost. `replaced`: nothing is written unless
+// this is the checkpoint. `over`: the term is over, though the row does not show it, so nothing is written.
 outcome<bool> save_checkpoint_flow(flow_database auto& db, std::int64_t token, std::string_view text, const std::string_view* replaced,
                                    bool repeated, bool over)
 {
@@ -93,7 +93,7 @@ outcome<std::int64_t> clock_flow(flow_database auto& db)
     return unless(db.run(statement::clock), [&] { return db.number(column::clock); });
 }
 
-// All of it at once, or, where the dialect has no such statement, what is known of it.
+// All of it at once; if the dialect has no such statement, what two others tell.
 outcome<checkpoint_look> look_at_checkpoint_flow(flow_database auto& db)
 {
     if (!db.looks_at_checkpoint()) {

@@ -144,8 +144,8 @@ outcome<grant_answer> grant_in_one_statement(flow_database auto& db, std::int64_
     return busy_for(token, std::chrono::microseconds{db.number(column::remaining)});
 }
 
-// The token of a name's first term. Read when there was no row for the name, so that it is greater than those of all terms
-// the name may have had in a row that was purged.
+// The token of a name's first term. Read after a look found no row for the name, so that it is greater than all tokens
+// that the name may have had in a purged row.
 outcome<std::int64_t> read_floor(granting_database auto& db)
 {
     if (!db.purges()) return 1;
@@ -239,7 +239,7 @@ outcome<bool> force_release_flow(flow_database auto& db, std::int64_t& token, bo
         if (const fault failed = db.run(statement::force_release); failed != fault::none) return failed;
         const outcome<bool> ended = has_ended();
         if (*ended || !ended.ok()) return ended;
-        if (repeated) return true;  // by that try, or by somebody who was quicker
+        if (repeated) return true;  // by that try, or by a quicker release
         token = 0;
     }
     return fault::conflict;

@@ -44,7 +44,7 @@ observed_row row_shown(const observing_database auto& db)
     return {db.number(column::token), db.number(column::version), std::chrono::microseconds{db.number(column::remaining)}};
 }
 
-// Reads the row. Where nothing is believed, also whether it is this name's: a column that ignores case has one row for
+// Reads the row. If no count of rows is believed, also checks that it is this name's: a column that ignores case has one row for
 // several names.
 fault observe(observing_database auto& db)
 {
@@ -83,8 +83,8 @@ duration requested_ttl(const observing_database auto& db)
     return std::chrono::microseconds{db.time_to_live_us()};
 }
 
-// A request for a name, by one who has seen its row. `version` is one that no row of that name is likely to have had, so that a row
-// that was deleted and made again is not taken for the one that was observed. `now` reads this process's monotonic clock.
+// A request for a name whose row was observed. No row of that name is likely to have had this `version`, so a row that was deleted
+// and made again is not taken for the observed one. `now` reads this process's monotonic clock.
 template <class Now>
 struct observer {
     observations& seen;
@@ -120,7 +120,7 @@ outcome<grant_answer> grant_as_observed(observing_database auto& db, const auto&
     db.set_token(row.token);
     db.set_seen(row.version);
     const fault failed = db.run(statement::take);
-    // What is live here is the asking owner's own term, and so busy for nobody who asks: worth another try.
+    // A live term is the asking owner's own, so the name isn't busy: worth another try.
     if (failed == fault::lock_timeout && !live)
         return busy_unless_table_is_locked(db, ours ? grant_answer{} : busy_for(row.token, duration::zero()));
     if (failed != fault::none) return failed;
@@ -184,7 +184,7 @@ outcome<bool> observing_release_flow(observing_database auto& db, const auto& by
     db.set_token(token);
     db.set_version(by.version);
     if (const fault failed = db.run(statement::release); failed != fault::none) return failed;
-    // The one who has the name by now was let in by this release, unless the count says that there was nothing to release.
+    // This release let in whoever has the name by now, unless the count says that there was nothing to release.
     const auto released = look_if_written(db, repeated, [&](const observed_row& row, std::int64_t counted) {
         return row.token > token ? counted != 0 : row.token == token && row.version == by.version;
     });

@@ -140,7 +140,7 @@ struct purge_step {
     std::string last{};  // the name after which the next step begins; empty: there is none
 };
 
-// No new name may get a token that a name has had which is about to go. `above`: the first one that none of them has had.
+// No new name may get a token that a name to be purged has had. `above`: the first token that none of these has had.
 fault raise_floor(flow_database auto& db, std::int64_t above)
 {
     for (int look = 0; look < max_looks; ++look) {

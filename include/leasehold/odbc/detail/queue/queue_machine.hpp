@@ -137,8 +137,8 @@ public:
         seen_since_ = now;
     }
 
-    // At the head, while somebody has that term, which lasts for `remaining`. A single attempt has none of the lock yet, and takes it
-    // a little later.
+    // At the head, while somebody has that term, which lasts for `remaining`. The holder may be a single attempt, which takes the lock
+    // only a little later.
     [[nodiscard]] head_answer busy_at_head(fencing_token term, duration remaining, time_point now) noexcept
     {
         assert(position_ == queue_position::at_head);
@@ -199,7 +199,7 @@ private:
         return share_of(std::clamp<duration>(waited, first_look, longest_trust));
     }
 
-    // Others had terms meanwhile: perhaps past the lock, where whoever looks first is served. Those who came later look less often.
+    // Others had terms meanwhile: perhaps past the lock, where the first to look is served. So later waiters look less often.
     [[nodiscard]] duration share_of(duration while_wakes_come) const noexcept
     {
         return (wakes_come_ ? while_wakes_come : duration{first_look}) / (1 + passed_);

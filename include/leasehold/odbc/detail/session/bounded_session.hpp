@@ -53,7 +53,7 @@ private:
 
 // A session whose calls end on time, because a thread of its own is in the driver while the caller waits: no ODBC attribute
 // and no SQLCancel makes a call to a frozen server return. A caller that gives up leaves the session and its thread behind;
-// they free themselves when the driver comes back, if ever, unless they are taken back. Where the database is in this process there is
+// they free themselves when the driver comes back, if ever, unless they are taken back. If the database is in this process, there is
 // no thread.
 //
 // The thread can also be told when the session's next chore is due, which nobody waits for; see term_locks.

@@ -118,8 +118,8 @@ public:
 private:
     driver_threads() = default;
 
-    // What is registered last is called first, and by now the driver's libraries have registered theirs. Fails without memory only; then
-    // the exit does not wait.
+    // atexit calls the last registered function first, and by now the driver's libraries have registered theirs. Fails only without memory;
+    // then the exit does not wait.
     static void wait_at_exit() noexcept { (void)std::atexit([] { of_process().wait(); }); }
 
     [[nodiscard]] bool is_of_this_process() const noexcept { return leasehold::detail::process_id() == process_; }

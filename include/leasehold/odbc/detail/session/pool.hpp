@@ -196,8 +196,8 @@ public:
     [[nodiscard]] bool wakes_come(const session_lock_key& key) const noexcept { return !failed_wakes_[place_of(key)]; }
     void note_wake(const session_lock_key& key, bool came) noexcept { failed_wakes_[place_of(key)] = !came; }
 
-    // Carries out what a session from check_out() was prepared for, with nobody who waits for it. It checks itself in; should it
-    // hang for longer than calls may last, the next caller that needs a session abandons it.
+    // Carries out what a session from check_out() was prepared for, while nobody waits for it. The session checks itself in. If it
+    // hangs for longer than calls may last, the next caller that needs a session abandons it.
     void run_detached(const session_pointer& session)
     {
         {

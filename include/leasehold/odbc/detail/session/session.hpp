@@ -254,7 +254,7 @@ private:
         return version_;
     }
 
-    // The request as those see it who expire by observation.
+    // The request, as expiry by observation needs it.
     auto by() { return observer{db_.config()->seen(), name(), version(), &observations::now}; }
 
     // Keeps what a flow came to.

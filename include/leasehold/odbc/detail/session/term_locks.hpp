@@ -122,7 +122,7 @@ public:
         std::erase_if(to_release_, [=](const leftover& each) { return each.session == gone; });
     }
 
-    // When the session's next chore is due; nothing: it has none. What is to be given back comes first, at once.
+    // When the session's next chore is due; nothing: it has none. A lock to be given back comes first, at once.
     [[nodiscard]] std::optional<time_point> next_due(session_id session) const noexcept
     {
         if (has_to_release(session)) return time_point::min();

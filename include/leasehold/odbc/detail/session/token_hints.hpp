@@ -15,8 +15,8 @@ namespace leasehold::inline v0::odbc::detail {
 // Most names that a store has hints for.
 inline constexpr std::size_t max_token_hints = 4096;
 
-// What the next attempt at a name may rely on, since the row decides: the token of the term that this store released last, so that a grant
-// can try its UPDATE without reading first; or busy_last_time. Not thread-safe: the pool's mutex guards it.
+// Hints for the next attempt at a name. They may be wrong: the row decides. A hint is the token of the term that this store released
+// last, so that a grant can try its UPDATE without reading first; or busy_last_time. Not thread-safe: the pool's mutex guards it.
 class token_hints {
 public:
     // If there are too many, all others go: without one an attempt needs one statement more.

@@ -21,7 +21,7 @@ struct lease_access;
 ///
 /// The base of basic_lease, of lease_semaphore, of shared_lease for its writers, and for one call of several permits and of readers.
 ///
-// `Attempts` has attempt(ec) and wait(deadline, stop, ec), whose result is given to guard_of() or to raise_failure(); before them comes
+// `Attempts` has attempt(ec) and wait(deadline, stop, ec); guard_of() or raise_failure() takes their result. Before them comes
 // prepare(), which throws, or prepare(ec), which says whether it could. Its clock() measures the deadlines.
 template <class Attempts>
 class acquire_forms {

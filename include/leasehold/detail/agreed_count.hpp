@@ -44,7 +44,7 @@ struct agreed_count {
     std::size_t was = 0;     // more than `count` while permits may be held that are no more; otherwise 0
     std::size_t change = 0;  // how many changes there have been
 
-    // While it is, nobody is granted a permit from `count` on, and those are closed as they come free.
+    // While it changes, nobody is granted a permit from `count` on, and these permits are closed as they come free.
     [[nodiscard]] bool changing() const noexcept { return was > count; }
     // No permit from this number on is held.
     [[nodiscard]] std::size_t limit() const noexcept { return std::max(count, was); }
@@ -96,7 +96,7 @@ enum class count_verdict : std::uint8_t {
 struct count_stance {
     agreed_count own;
     bool agreed = false;   // it has found or written its own count in the record before
-    bool lasts = false;    // and what it has written there should be there still
+    bool lasts = false;    // and the record that it has written should still be there
     bool follows = false;  // its option: it takes whatever count there is
 };
 

@@ -14,7 +14,7 @@ namespace leasehold::inline v0::detail {
 // Nobody waits for such a term, so the store does not prepare to wake anybody.
 inline constexpr std::string_view wakes_nobody{};
 
-// An attempt that says whose waiters the end of its term wakes, which only a call for many can say.
+// An attempt whose request may name the waiters that the end of its term wakes: only a call for many can say that.
 template <lease_store Store>
 acquire_result attempt_one(Store& store, const term_request& request, std::error_code& ec)
 {

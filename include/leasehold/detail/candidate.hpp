@@ -53,8 +53,8 @@ public:
         return election_machine{pacing_, waiting::random_seed(lease_.owner(), clock().now())};
     }
 
-    // What a candidate does while it waits on a thread: looks at the holder when an attempt meets one that is news, and from time to time,
-    // since another candidate of this process may be first in the queue, and then only that one gets the store's answers.
+    // What a candidate does while it waits on a thread: looks at the holder when an attempt meets a new one, and from time to time,
+    // since another candidate of this process may be first in the queue, and then only that candidate gets the store's answers.
     class looking_around {
     public:
         looking_around(candidate& of, election_machine& machine, const std::stop_token& stop) : of_{of}, machine_{machine}, stop_{stop}

@@ -32,7 +32,7 @@ public:
         assert(!due(sent, ttl));
     }
 
-    // An answer to what was sent at `sent` says that the record lasts for so long.
+    // The answer to a statement sent at `sent` says that the record lasts this long.
     void lasts_for(time_point sent, duration remaining) noexcept { lasts_until_ = std::max(lasts_until_, sent + remaining); }
 
 private:

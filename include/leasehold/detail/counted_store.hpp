@@ -214,7 +214,7 @@ public:
     // How many are held, by whatever process, and when the first of them is to end; for one that waits for several.
     struct held_permits {
         std::size_t count = 0;
-        std::size_t kept_closed = 0;  // released, but for min_hold nobody is granted them yet
+        std::size_t kept_closed = 0;  // released, but nobody is granted them before min_hold is over
         std::size_t end = 0;  // no permit from this number on is held
         duration first_ends = duration::max();
     };
@@ -425,7 +425,7 @@ private:
     }
 
     struct closing {
-        bool all = false;  // there was no error, and none is held still
+        bool all = false;  // there was no error, and none is still held
         bool some = false;
     };
 
@@ -456,8 +456,8 @@ private:
             closed_now = close(now, numbers_from(now.count, now.was), known, whole, ec);
         if (closed_now.all && change_record(found, now.settled(), ttl, ec)) return follow(now, now.settled());
         if (!closed_now.all && !closed_now.some) return;
-        // Somebody else has made the change final, or has begun another: then some of those that it has closed may be permits again. That
-        // is so, too, if the call that closed them has failed.
+        // Another process has made the change final, or has begun another: then some of the permits just closed may count again. So they
+        // may if the call that closed them has failed.
         std::error_code failed;
         if (write_record(ttl, failed) && count() > now.count) reopen(now.count, now.was, ttl, failed);
         if (!ec) ec = failed;
@@ -669,7 +669,7 @@ private:
         return false;
     }
 
-    // The record still is what this process has seen last, and lasts longer now: one statement, by which nobody else's look at it gets old.
+    // Makes the record last longer, if it still is the one that this process has seen last: one statement, which outdates no other's look.
     bool extend(const agreed_count& own, duration ttl, std::error_code& ec)
     {
         const fencing_token token = known_token(own);
@@ -755,7 +755,7 @@ private:
     }
 
     static constexpr int most_attempts = 6;
-    static constexpr int patience = 2;  // so often it leaves a change to the process that has begun it
+    static constexpr int patience = 2;  // attempts that leave a change to the process that has begun it
 
     const Clock clock_;
     const permit_names names_;

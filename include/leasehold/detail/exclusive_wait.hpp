@@ -71,8 +71,8 @@ public:
         return true;
     }
 
-    // Attempts at all shares that it does not have; `all_at_once`: stops at the first that is busy. Returns the time until the last of
-    // those ends that are busy; 0: unknown. `asked`: since when the writer has waited for them, if it has. Does I/O.
+    // Attempts at all shares that it does not have; `all_at_once`: stops at the first busy one. Returns the time until the last of
+    // the busy ones ends; 0: unknown. `asked`: since when the writer has waited for them, if it has. Does I/O.
     duration take_shares(bool all_at_once, std::optional<time_point> asked, std::error_code& ec)
     {
         const duration busy_for = pool_.try_all(guards_, 1, all_at_once, too_late_, asked, ec);

@@ -57,8 +57,8 @@ public:
                 .retry_max = options_.retry_max};
     }
 
-    // The store's time: read if it never was, and from then on told by the monotonic clock. Never ahead of the store's, but for the drift
-    // of the two clocks since.
+    // The store's time: read once, and from then on told by the monotonic clock. It is ahead of the store's only by the drift of the two
+    // clocks since.
     fire_time now(std::error_code& ec)
     {
         const std::optional<reading> last = last_reading();

@@ -19,7 +19,7 @@
 // The hooks of a recurring behind its numbers.
 namespace leasehold::inline v0::detail {
 
-// The last completed fire of the name is another one by now: whoever has failed at it before is done with that.
+// Another fire of the name was completed since: failures before it no longer count.
 inline void note_last_completed(name_series& numbers, const completed_fire& last) noexcept
 {
     const std::int64_t at = last.completed_at.time_since_epoch().count();

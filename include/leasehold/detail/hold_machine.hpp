@@ -21,10 +21,10 @@ enum class hold_step : std::uint8_t {
     refuse_count       // several hold the name, and it keeps the record of their count
 };
 
-// When a wait for a hold looks who has the name, and what it does about what it finds: a pure function of answers and the time.
+// When a wait for a hold looks who has the name, and what it does then: a pure function of answers and the time.
 //
-// Each term is asked once. The wait looks at once when another term is in the way, and now and then for those that the answers to its
-// attempts don't tell of, as while it stands in line.
+// Each term is asked once. The wait looks at once when another term is in the way. It also looks now and then, since the answers to its
+// attempts don't tell of all terms, as while it stands in line.
 class hold_machine {
 public:
     static constexpr duration look_pause = std::chrono::milliseconds{500};

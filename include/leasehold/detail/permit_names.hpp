@@ -24,7 +24,7 @@ struct permit_names {
     std::size_t count = 0;       // as the process was told
     std::string_view of_gate;    // after the name; empty: there is none
 
-    // The name whose waiters the end of any of them wakes: the whole. Empty: each wakes its own.
+    // The end of any permit or share wakes the waiters for this name: the whole. Empty: each wakes its own.
     [[nodiscard]] std::string woken_together() const { return of_gate.empty() ? std::string{} : prefix(); }
     [[nodiscard]] std::string prefix() const { return name + std::string{separator}; }
     [[nodiscard]] std::string of_permit(std::size_t i) const { return prefix() + std::to_string(i); }

@@ -214,8 +214,8 @@ public:
         return try_one(recent < permits ? recent : random() % permits, search, ec);
     }
 
-    // One round of attempts at so many permits, all or none. A waiter asks for them only if enough seem to be free: what it takes and gives
-    // back is in the way of others.
+    // One round of attempts at `wanted` permits, all or none. A waiter asks for them only if enough seem to be free: permits that it takes
+    // and gives back are in the way of others.
     some_result try_some(permit_search& search, std::size_t wanted, std::error_code& ec)
     {
         if (wanted > 0 && (!counted_->agree(terms_.ttl, ec) || !counted_->settle(terms_.ttl, ec))) return {};
@@ -496,7 +496,7 @@ private:
         return true;
     }
 
-    // Asks for so many permits, in the order of permit_at, in as few calls as the store takes; most() of them in each. `wakes`: see
+    // Asks for this many permits, in the order of permit_at, in as few calls as the store takes; most() of them in each. `wakes`: see
     // term_request. Stops after the call in which each_answer(permit, answer) was false.
     template <class PermitAt, class Most, class EachAnswer>
     void each_batch(std::size_t permits, PermitAt permit_at, Most most, std::optional<std::string_view> wakes,

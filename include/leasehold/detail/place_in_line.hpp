@@ -54,7 +54,7 @@ public:
         if (machine_) machine_->woken(now);
     }
 
-    // It asks at once, whatever pause was planned: what it waits for is another thing now.
+    // It waits for something else now: it asks at once, whatever pause was planned.
     void begin_again()
     {
         poll_pauses pauses = waiting::pauses_of(pool_.store());
@@ -80,7 +80,7 @@ public:
             machine_->busy(pool_.clock().now(), answer);
     }
 
-    // It was not its turn, and yet it was granted what it wanted.
+    // It was granted what it wanted, although it was not its turn.
     void passed() noexcept
     {
         if constexpr (ordered_store<store_type>)

@@ -71,7 +71,7 @@ constexpr fire_step next_fire_step(const fire_record& record, const Schedule& of
     return {.action = fire_action::begin, .fire = due, .attempt = attempts + 1, .passed = before};
 }
 
-// Whether the record has to be written before the work begins. Without a record, whoever comes next would not know of this fire.
+// Whether the record has to be written before the work begins. Without a record, the next holder would not know of this fire.
 constexpr bool notes_beginning(const fire_record& record, const fire_rules& rules, const fire_step& step) noexcept
 {
     return rules.max_attempts > 0 || rules.catch_up == catch_up::none || record.passed != step.passed;

@@ -46,7 +46,7 @@ public:
         : config_{std::move(config)}, pool_{std::make_shared<pool>(config_, in_process)}
     {
     }
-    // Ends idle connections, and waits for those for no longer than the call time-out.
+    // Ends idle connections, and waits for their ends no longer than the call time-out.
     ~store_operations() { pool_->close(deadline()); }
 
     using time_point = pool::time_point;

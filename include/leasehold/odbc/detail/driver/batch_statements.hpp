@@ -41,7 +41,7 @@ public:
         tokens_.resize(terms);
     }
 
-    // Once after preparing: what stays where it is. A list of so many places may stand in the statement more than once.
+    // Once after preparing: binds what stays where it is. A list of `places` places may stand in the statement more than once.
     SQLRETURN bind_parameters(SQLHANDLE to, const compiled_statement& sql, std::size_t places, parameter_block& in, bool in_digits) noexcept
     {
         SQLUSMALLINT number = 0;
@@ -89,7 +89,7 @@ public:
         return SQL_SUCCESS;
     }
 
-    // Before each execution: the first of the lists' parameters; the rest is left empty, but for the last names.
+    // Before each execution: fills the lists' first parameters. The rest is left empty, except for the last names.
     template <class Many>
     void fill_lists(std::size_t parameters, const Many& of, std::span<const item_number> items) noexcept
     {

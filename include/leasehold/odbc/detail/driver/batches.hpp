@@ -106,8 +106,8 @@ inline fault connection::begin_transaction()
     return SQL_SUCCEEDED(set_autocommit(SQL_AUTOCOMMIT_OFF)) ? fault::none : fail(SQL_HANDLE_DBC, connection_.get());
 }
 
-// SQLite rolls back by itself where it can't write, which libsqliteodbc doesn't notice: it begins no other transaction before it has ended
-// that one, and does not let the connection be closed.
+// SQLite rolls back by itself where it can't write. libsqliteodbc doesn't notice: it begins no other transaction before it has ended
+// the one rolled back, and does not let the connection be closed.
 inline bool connection::roll_back()
 {
     const auto done = [this] { return SQL_SUCCEEDED(::SQLEndTran(SQL_HANDLE_DBC, connection_.get(), SQL_ROLLBACK)); };

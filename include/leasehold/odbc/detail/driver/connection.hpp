@@ -108,7 +108,7 @@ public:
     fault run_batch(batch_kind kind, const batch& of, std::span<const item_number> items);
     // How many attempts go into one statement; 0: there are no such statements.
     [[nodiscard]] std::size_t attempts_together() const noexcept;
-    // Whether so many names had better be asked for by the statement that is for free rows: most were free the last time.
+    // Whether the statement for free rows had better ask for this many names: most were free the last time.
     [[nodiscard]] bool expects_free(std::size_t names) const noexcept
     {
         return mostly_free_ && catalog_->batches().grants_free && names > compiled_batches::few;

@@ -52,8 +52,8 @@ inline constexpr auto sqlite_rules = std::to_array<fault_rule>({
     {"", {}, fault::conflict, advice::conflict, "database is locked"},
 });
 
-// psqlODBC has one SQLSTATE for all that can go wrong in connecting, and no code. The server's words then name nothing but
-// what is in the connection string. In another language than English all of these are `unavailable`, with advice for all.
+// psqlODBC has one SQLSTATE for all that can go wrong in connecting, and no code. The server's words then name only
+// what is in the connection string. In other languages than English all of these are `unavailable`, with advice for all.
 inline constexpr std::string_view connecting_failed = "08001";
 inline constexpr std::string_view postgresql_refuses = "FATAL:  ";
 inline constexpr auto postgresql_refusals = std::to_array<fault_rule>({
@@ -241,15 +241,15 @@ using report = failure;
 
 inline report own_report(fault kind, const char* advice) { return {kind, {{}, 0, advice, {}}}; }
 
-// Through iODBC libsqliteodbc's words come without the "[SQLite]" that tells whose they are, but with the native code at the
-// end, which no other driver has there.
+// Through iODBC, libsqliteodbc's words come without the "[SQLite]" that names the speaker. But they have the native code at the
+// end, as no other driver's have.
 inline bool is_unmarked_sqlite_text(std::string_view words, int native)
 {
     return !words.starts_with('[') && words.ends_with(" (" + std::to_string(native) + ")");
 }
 
-// A server's words on one line, without secrets. Drivers put line feeds between sentences, so those become spaces; whatever
-// else a name may hold to deceive a reader is escaped.
+// A server's words on one line, without secrets. Drivers put line feeds between sentences, so line feeds become spaces. All else
+// in a name that may deceive a reader is escaped.
 inline std::string shown(std::string words, const std::vector<std::string>& secrets)
 {
     words = redacted(std::move(words), secrets);

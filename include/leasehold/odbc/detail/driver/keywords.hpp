@@ -11,8 +11,8 @@
 
 namespace leasehold::inline v0::odbc::detail {
 
-// Drivers don't know a keyword with a blank beside it, and don't say so: psqlODBC then connects to the server of its own host, and
-// libsqliteodbc makes a database of its own. A value loses blanks only from "keyword = value".
+// Drivers don't know a keyword with a blank beside it, and don't say so: psqlODBC then connects to a server on its own host, and
+// libsqliteodbc makes a new database. A value loses blanks only from "keyword = value".
 inline std::string without_blanks_beside_keywords(std::string_view text)
 {
     constexpr std::string_view blanks = " \t\r\n";

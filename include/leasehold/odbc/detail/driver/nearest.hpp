@@ -40,7 +40,7 @@ constexpr bool abbreviates(std::string_view shorter, std::string_view word) noex
     return shorter.empty();
 }
 
-// The one of `words` that `typed` was probably meant to be; empty where none is near.
+// The word that `typed` was probably meant to be; empty if none is near.
 inline std::string nearest(std::string_view typed, const std::vector<std::string>& words)
 {
     std::string best;

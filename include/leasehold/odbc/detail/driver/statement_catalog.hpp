@@ -48,7 +48,7 @@ struct compiled_fence {
 
 // See dialect::batch_sql and many_attempts_sql.
 struct compiled_batches {
-    // Each place takes time, whether it is used or not: so there are statements for few and for some, beside those for many.
+    // Each place takes time, whether it is used or not. So there are statements for few, for some and for many.
     static constexpr std::size_t few = 16;
     static constexpr std::size_t some = 128;
     static constexpr std::size_t sizes = 3;

@@ -26,8 +26,8 @@ struct attempted_row {
     std::string holder{};        // its owner
 };
 
-// Attempts at distinct names for one ttl, at most so many of which are to be granted, and what has become of them. Copies all it
-// is told, for a caller may leave before the driver does. A caller that has left looks at no answer:
+// Attempts at distinct names for one ttl, of which at most a given number are to be granted, and their outcomes. Copies all it
+// is told, since a caller may leave before the driver does. A caller that has left looks at no answer:
 // terms that were granted are then ended.
 class attempts {
 public:

@@ -127,9 +127,9 @@ fault take_own_first(attempting_database auto& db, attempts& attempted, std::spa
     return attempt_each(attempted, own, single);
 }
 
-// One statement answers for each that was busy or granted; the rest were free, but others came first, or there were enough. The first
-// look at a part of which all may be granted has a cheaper one if most are likely to be free. It leaves own terms and names without
-// a row to the next.
+// One statement answers for each that was busy or granted; the rest were free, but others came first, or there were enough. If all
+// of a part may be granted, and most are likely to be free, the first look has a cheaper statement. It leaves own terms and names
+// without a row to the next look.
 fault attempt_part(attempting_database auto& db, attempts& attempted, std::span<const item_number> part, bool repeated, auto& single)
 {
     if (repeated && db.single_statement_grant())
@@ -164,8 +164,8 @@ bool attempted_busy_as_read(attempting_database auto& db, attempts& attempted)
     return attempted.open().empty();
 }
 
-// Goes on where an earlier try ended. A row that somebody has locked doesn't keep the others waiting: they are asked for in
-// smaller parts, and that one by itself in the end.
+// Continues where an earlier try ended. A locked row doesn't keep the others waiting: they are asked for in
+// smaller parts, and the locked one by itself in the end.
 fault attempts_flow(attempting_database auto& db, attempts& attempted, bool repeated, auto single)
 {
     const std::vector<item_number> open = attempted.open();

@@ -122,12 +122,12 @@ concept batch_database = requires(Database& db, batch_kind kind, const batch& ma
     db.disable_batches();
 };
 
-// Into how many parts a batch falls whose statement did not answer for all.
+// A batch whose statement did not answer for all falls into this many parts.
 inline constexpr std::size_t parts_of_batch = 16;
 
-// A row that is counted is a term that was renewed; so if all are counted, that is the answer to each. Otherwise it isn't known
-// whose was not, and nothing is lost by renewing some again. Of releases all or none, since one that is released twice would be
-// called lost the second time.
+// A counted row is a renewed term; so if all are counted, that is the answer to each. Otherwise it isn't known
+// which was not renewed, and nothing is lost by renewing some again. Releases are all or none, since a term that is released twice
+// would be called lost the second time.
 outcome<bool> all_at_once(batch_database auto& db, batch_kind kind, const batch& many, std::span<const item_number> items)
 {
     const bool in_transaction = kind == batch_kind::releases;

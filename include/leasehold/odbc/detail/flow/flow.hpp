@@ -112,8 +112,8 @@ outcome<grant_answer> take_after(flow_database auto& db, std::int64_t token, boo
     return granted(token + 1, fresh);
 }
 
-// A duplicate key: of several attempts at a name at the same moment, PostgreSQL lets those fail that meet another's row in a unique index
-// which is not the conflict target. The next try sees that row.
+// A duplicate key: if there are several attempts at a name at the same moment, one of them may fail in PostgreSQL since it meets another's
+// row in a unique index that is not the conflict target. The next try sees that row.
 fault run_grant_until_seen(flow_database auto& db)
 {
     fault failed = db.run(statement::grant);
@@ -121,8 +121,8 @@ fault run_grant_until_seen(flow_database auto& db)
     return failed;
 }
 
-// Attempts of one owner may wait for each other, those that insert and the one that takes over from the first: so if the row is the
-// owner's after the lock time-out, it is tried again.
+// Attempts of one owner may wait for each other: some insert the row, and one takes over from the first. So if the row is the
+// owner's after the lock time-out, the grant is tried again.
 fault run_grant(flow_database auto& db)
 {
     const fault failed = run_grant_until_seen(db);
@@ -189,7 +189,7 @@ outcome<grant_answer> grant_by_compare_and_set(granting_database auto& db, std::
     return fault::conflict;
 }
 
-// `hint` is a token whose term this store released itself: usually the row is still so, and to take it is all there is to do. Or
+// `hint` is the token of a term that this store released itself: usually the row is unchanged, and one statement takes it. Or it is
 // busy_last_time, or 0.
 outcome<grant_answer> grant_flow(granting_database auto& db, std::int64_t hint)
 {

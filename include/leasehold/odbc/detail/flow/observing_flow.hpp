@@ -175,8 +175,8 @@ outcome<bool> observing_renew_flow(observing_database auto& db, const auto& by, 
     return renewed;
 }
 
-// `repeated`: an earlier try may have done it, with the reply lost. One whose time is over is freed too, since nobody
-// would know for another ttl, but that is no release.
+// `repeated`: an earlier try may have done it, with the reply lost. A term whose time is over is freed too, since others
+// would not know for another ttl, but that is no release.
 outcome<bool> observing_release_flow(observing_database auto& db, const auto& by, std::int64_t token, bool min_hold, bool repeated)
 {
     const bool over = by.seen.has_run_out(by.name, token, by.now());

@@ -95,7 +95,7 @@ public:
         looks_.reset();
     }
 
-    // The session was lost at the head, or it isn't known any more what it has.
+    // The session was lost at the head, or is no longer known to have the lock.
     void lost(time_point now) noexcept { step_out(now + requeue_pause); }
 
     // The term has the session, with the lock.

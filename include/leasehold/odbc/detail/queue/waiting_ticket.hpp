@@ -25,7 +25,7 @@ namespace leasehold::inline v0::odbc::detail {
 
 // A waiter's place in the queue for a name, among those of all processes: a session that is out to wait for the session lock.
 //
-// Used by one thread, beside which the session's own tells how the wait for the lock has ended.
+// Used by one thread; only the session's own thread also calls it, to tell how the wait for the lock has ended.
 class waiting_ticket : public std::enable_shared_from_this<waiting_ticket> {
 public:
     waiting_ticket(std::shared_ptr<pool> sessions, std::string_view table, std::string_view name, waker& to_wake)

@@ -192,7 +192,7 @@ public:
 private:
     enum class state : std::uint8_t { idle, queued, working, done, given_up, stopping, stopped };
 
-    // Looks for a while whether it comes true, giving way to others that want the processor.
+    // Looks for a while whether `condition` comes true, and gives way to other threads that want the processor.
     template <class Condition>
     static bool comes_soon(adaptive_spin& spin, Condition condition)
     {

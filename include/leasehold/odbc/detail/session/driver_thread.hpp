@@ -195,7 +195,7 @@ public:
 
     [[nodiscard]] bool joinable() const noexcept { return thread_.has_value(); }
     void join() { all_->join(*std::exchange(thread_, std::nullopt)); }
-    // Nobody waits for it any longer, but for the exit of the process. The thread itself may call it.
+    // Only the exit of the process still waits for it. The thread itself may call it.
     void leave() noexcept { all_->leave(*std::exchange(thread_, std::nullopt)); }
     // Undoes leave(). The thread itself calls it.
     void take_back() noexcept { thread_ = all_->take_back(); }

@@ -31,7 +31,7 @@ namespace leasehold::inline v0::odbc::detail {
 // from being made. While there are so many, calls fail at once.
 inline constexpr std::size_t abandoned_calls_max = 16;
 
-// Most sessions of a store beyond pool_size: those that wait for a lock, and those that have waited and have it for a term. Beyond that
+// Most sessions of a store beyond pool_size: they wait for a lock, or have waited and have it for a term. Further
 // waiters poll.
 inline constexpr std::size_t max_waiting_sessions = 32;
 // Most of them that are kept for later waits.
@@ -160,7 +160,7 @@ public:
         release_where_idle();
     }
 
-    // Leaves a session whose call hangs to its thread, and makes room for another. False: it has just come back, and is the caller's still.
+    // Leaves a session whose call hangs to its thread, and makes room for another. False: it has just come back, and is still the caller's.
     bool abandon(const session_pointer& session)
     {
         const std::lock_guard lock{mutex_};
@@ -215,9 +215,9 @@ public:
     }
 
     // On the thread of a session that was given up; does nothing unless that was in a call. Its caller was told of a time-out, so nobody
-    // knows of the terms that it was granted, and they are ended. But one that took over its own owner's unexpired term runs out: the
-    // holder of that one may believe in it still, and the next holder would be a second one. One that has just connected goes to the next
-    // call: a server that takes longer to connect to than a call may take would never be connected to.
+    // knows of the terms that it was granted, and they are ended. But a term that took over its own owner's unexpired one runs out: the
+    // holder of the older term may still believe in it, and the next holder would be a second one. A session that has just connected goes
+    // to the next call: otherwise a server that takes longer to connect to than a call may take would never be connected to.
     void came_late(bounded_session& back)
     {
         const auto is_it = [&back](const session_pointer& each) { return each.get() == &back; };

@@ -27,7 +27,7 @@ inline constexpr std::size_t max_terms_of_a_lock = 4096;
 // The session locks of a store's terms: which session has the lock of which name, on which of its connections, for which terms; and each
 // session's chores, which its own thread does when it is idle. No clock, no threads, no I/O. Not thread-safe: the pool's mutex guards it.
 //
-// A lock has the name whose waiters it wakes. All terms that wake one name have one lock together; it is given back when the last of
+// A lock has the name whose waiters it wakes. All terms that wake one name share one lock; it is given back when the last of
 // them is over.
 class term_locks {
 public:
@@ -108,7 +108,7 @@ public:
         while (!locks_.empty()) remove(locks_.begin());
     }
 
-    // The session has no connection but that one (0: none), and so only the locks of that one.
+    // The session has only that connection (0: none), and so only its locks.
     void keep_only(session_id session, std::uint64_t connection) noexcept
     {
         forget_if([=](const lock& each) { return each.session == session && each.connection != 0 && each.connection != connection; });

@@ -77,7 +77,8 @@ public:
 
     shard_machine(std::size_t count, const shard_pacing& pacing) : count_{count}, pacing_{pacing} { assert(count > 0); }
 
-    // What to do now. Shards to drain are draining from now on; all other actions are told to the machine when they are done.
+    // What to do now. Shards to drain are draining from now on; all other actions are told to the machine when they are done. If it throws,
+    // for want of memory, none is draining that was not before.
     shard_actions looked(const shard_look& look, time_point now)
     {
         assert(look.me < look.members.size());
@@ -85,13 +86,14 @@ public:
         const shard_plan plan{look.members, shards, count_};
         shard_actions todo;
         todo.share = plan.share(look.me);
-        drain(plan, look, now, todo);
+        todo.drain.reserve(mine_.size());
         for (const auto& [shard, mine] : mine_)
             if (mine.is == state::ended) todo.give_back.push_back(shard);
         take(plan, look, shards, now, todo);
         ask(plan, look, now, todo);
         tell_late(now, todo);
         todo.moving = !todo.take.empty() || std::ranges::any_of(asked_, [](const auto& each) { return !each.second.told_late; });
+        drain(plan, look, now, todo);
         check(look, todo);
         return todo;
     }
@@ -279,7 +281,8 @@ private:
                 unowned_since_.erase(i);
     }
 
-    void drain(const shard_plan& plan, const shard_look& look, time_point now, shard_actions& todo)
+    // Comes last, and needs no memory: whatever fails, the runner learns of all that is draining.
+    void drain(const shard_plan& plan, const shard_look& look, time_point now, shard_actions& todo) noexcept
     {
         for (const shard_move& move : plan.drains()) {
             if (move.from != look.me) continue;
@@ -343,8 +346,8 @@ private:
     {
         const auto tell = [&](std::size_t shard, time_point since, bool& told) {
             if (told || now - since <= pacing_.drain_timeout) return;
-            told = true;
             todo.late.push_back(shard);
+            told = true;
         };
         for (auto& [shard, mine] : mine_)
             if (mine.is == state::draining) tell(shard, mine.draining_since, mine.told_late);

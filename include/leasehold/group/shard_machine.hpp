@@ -284,17 +284,25 @@ private:
     // Comes last, and needs no memory: whatever fails, the runner learns of all that is draining.
     void drain(const shard_plan& plan, const shard_look& look, time_point now, shard_actions& todo) noexcept
     {
-        for (const shard_move& move : plan.drains()) {
-            if (move.from != look.me) continue;
-            const auto found = mine_.find(move.shard);
-            if (found == mine_.end() || found->second.is != state::working) continue;  // granted by an answer that was lost: it runs out
-            found->second.is = state::draining;
-            found->second.draining_since = now;
-            if (move.to != nobody) found->second.for_whom = look.members[move.to].order;
-            const auto row = std::ranges::find(look.rows, move.shard, &seen_row::shard);
-            found->second.wanted_by_operator = row != look.rows.end() && row->request && row->request->asker == nobody;
-            todo.drain.push_back(move.shard);
+        for (const shard_move& move : plan.drains())
+            if (move.from == look.me) drain(move.shard, move.to, look, now, todo);
+        // A row with a later term says that this one is over, sooner than a renewal may: whoever has the shard, this member works on it.
+        for (const seen_row& row : look.rows) {
+            const auto found = mine_.find(row.shard);
+            if (found != mine_.end() && found->second.token < row.token) drain(row.shard, nobody, look, now, todo);
         }
+    }
+
+    void drain(std::size_t shard, std::size_t to, const shard_look& look, time_point now, shard_actions& todo) noexcept
+    {
+        const auto found = mine_.find(shard);
+        if (found == mine_.end() || found->second.is != state::working) return;  // granted by an answer that was lost: it runs out
+        found->second.is = state::draining;
+        found->second.draining_since = now;
+        if (to != nobody) found->second.for_whom = look.members[to].order;
+        const auto row = std::ranges::find(look.rows, shard, &seen_row::shard);
+        found->second.wanted_by_operator = row != look.rows.end() && row->request && row->request->asker == nobody;
+        todo.drain.push_back(shard);
     }
 
     // The free ones that the plan gives to this member; those that it gives to somebody who does not come for them, in turn; and those that

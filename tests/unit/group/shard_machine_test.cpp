@@ -212,6 +212,26 @@ BOOST_AUTO_TEST_CASE(member_that_is_paused_drains_everything_and_takes_nothing)
     BOOST_TEST(machine.looked(look({}, true), now).take.empty(), "although nobody comes for what is free");
 }
 
+// An operator has ended the term, and another member has taken the shard: this member's renewal has not noticed it yet.
+BOOST_AUTO_TEST_CASE(member_that_is_paused_drains_also_what_another_has_taken_over)
+{
+    machine.taken(0, 1);
+    BOOST_TEST((machine.looked(look({{0, 2, 1, {}}}, true), now).drain == indices{0}));
+    BOOST_TEST((machine.state_of(0) == state::draining));
+}
+
+BOOST_AUTO_TEST_CASE(shard_with_a_later_term_than_its_own_is_drained_whoever_has_that_term)
+{
+    const auto later_terms = {group::seen_row{0, 2, 1, {}}, group::seen_row{0, 2, group::nobody, {}}, group::seen_row{0, 2, 0, {}},
+                              group::seen_row{0, 2, group::nobody, {}, true}};
+    for (const group::seen_row& later : later_terms) {
+        group::shard_machine one = machine;
+        one.taken(0, 1);
+        BOOST_TEST((one.looked(look({later}), now).drain == indices{0}));
+        BOOST_TEST(one.looked(look({later}), now).drain.empty());
+    }
+}
+
 BOOST_AUTO_TEST_CASE(member_takes_no_more_than_its_limit_although_nobody_comes_for_the_rest)
 {
     machine.taken(0, 1);

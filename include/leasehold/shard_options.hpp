@@ -32,7 +32,8 @@ struct shard_options {
     std::uint32_t capacity = 1;
     /// How many shards the member takes; 0: no limit. Shards for which all members lack room stay free.
     std::size_t max_shards = 0;
-    /// Its name in the group; two members that live never have the same. Empty: a text that nobody else has.
+    /// Its name in the group; two members that live never have the same. Empty: a text that nobody else has. A member that was cut off for
+    /// longer than the ttl, and whose name another has now, gives its shards away and takes none until that one has left.
     std::string id{};
     /// What the others are to know of it, as in "10.0.0.7:8443": at most 944 bytes of UTF-8 without a NUL.
     std::string data{};

@@ -215,6 +215,7 @@ public:
         std::map<std::size_t, lease_type> leases;
         std::string published;
         bool begun = false;  // the count is agreed on
+        bool replaced = false;  // it was no member for a while, and cannot be one: its name is another's, or held closed
         time_point next{};   // when to look again
         std::uint64_t random;
     };
@@ -445,6 +446,7 @@ private:
         }
         member_words mine = words(stopping);
         mine.count = s.machine.count();
+        mine.paused = mine.paused || s.replaced;
         const seen_records seen{records, name_, {s.member.id(), s.member.owner(), mine}};
         others_count_differs_ = seen.count_differs();
         const shard_actions todo = s.machine.looked(seen.look(), clock_.now());
@@ -501,6 +503,7 @@ private:
             s.member.publish(text, ec);
         else
             s.member.keep(ec);
+        if (!ec || ec == errc::invalid_owner) s.replaced = static_cast<bool>(ec);  // after another error it is what it was
         if (ec)
             tell_failure("join", ec);
         else

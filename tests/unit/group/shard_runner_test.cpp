@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSL-1.0
+// What a member of a shard_group does step by step, on a clock that is turned, and what it tells of it.
+#include <leasehold/clock/manual_clock.hpp>
+#include <leasehold/group/shard_runner.hpp>
+#include <leasehold/group_member.hpp>
+#include <leasehold/store/memory_store.hpp>
+
+#include <support/printing.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace shard_runner_test {
+
+namespace lh = leasehold;
+using namespace std::chrono_literals;
+using memory_type = lh::basic_memory_store<lh::manual_clock>;
+using runner_type = lh::group::shard_runner<memory_type, lh::manual_clock>;
+using job_type = runner_type::job_type;
+
+namespace {
+
+struct scene {
+    lh::manual_clock clock;
+    memory_type store{clock};
+    std::map<std::string, int> events;
+    runner_type runner{store,
+                       "orders",
+                       2,
+                       {.ttl = 9s, .id = "a", .on_event = [this](const lh::shard_event& event) { ++events[std::string{to_string(event.kind)}]; }},
+                       clock};
+    std::optional<runner_type::session> session{std::in_place, runner};
+    std::map<std::size_t, std::shared_ptr<job_type>> works;
+
+    void step()
+    {
+        runner.step(*session, false, [this](const std::shared_ptr<job_type>& job) { works[job->shard->index()] = job; });
+    }
+
+    // All work that is to end does.
+    void steps(std::chrono::seconds time)
+    {
+        for (; time > 0s; time -= 1s) {
+            step();
+            for (const auto& each : std::exchange(works, {}))
+                if (each.second->shard->draining() || !each.second->shard->held())
+                    runner.finished(*each.second, false, {});
+                else
+                    works.insert(each);
+            clock.advance(1s);
+        }
+    }
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(shard_runner_test, scene)
+
+BOOST_AUTO_TEST_CASE(member_whose_id_another_has_taken_over_gives_its_shards_away_until_that_one_has_left)
+{
+    steps(9s);
+    BOOST_TEST(runner.owned().size() == 2U);
+    BOOST_TEST(store.force_release("orders/members/a"));
+    {
+        const lh::group_member other{store, "orders", lh::member_options{.ttl = 1h, .id = "a", .data = {}}, clock};
+        clock.advance(9s);  // it learns that it is no member any more
+        steps(9s);
+        BOOST_TEST(runner.owned().empty());
+        BOOST_TEST(runner.statistics().share == 0U);
+        steps(60s);
+        BOOST_TEST(runner.owned().empty());
+    }
+    steps(9s);
+    BOOST_TEST(runner.owned().size() == 2U);
+    BOOST_TEST(runner.statistics().share == 2U);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace shard_runner_test

@@ -274,11 +274,12 @@ private:
 
     void note_unowned(const std::vector<seen_shard>& shards, time_point now)
     {
-        for (std::size_t i = 0; i < shards.size(); ++i)
+        for (std::size_t i = 0; i < count_; ++i)
             if (shards[i].place == shard_place::unowned)
                 unowned_since_.try_emplace(i, now);
             else
                 unowned_since_.erase(i);
+        unowned_since_.erase(unowned_since_.lower_bound(count_), unowned_since_.end());
     }
 
     // Comes last, and needs no memory: whatever fails, the runner learns of all that is draining.

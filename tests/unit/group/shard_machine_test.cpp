@@ -121,6 +121,23 @@ BOOST_AUTO_TEST_CASE(free_shard_is_left_to_the_one_that_should_have_it_until_tha
     BOOST_TEST((machine.looked(look(rows), now).take == indices{2, 3}));
 }
 
+BOOST_AUTO_TEST_CASE(shard_that_is_there_again_is_left_to_the_one_that_should_have_it_as_if_it_had_never_been)
+{
+    machine.taken(0, 1);
+    machine.taken(1, 1);
+    std::vector<group::seen_row> rows{{0, 1, 0, {}}, {1, 1, 0, {}}};
+    BOOST_TEST(machine.looked(look(rows), now).take.empty());
+    machine.resize(2);
+    rows.push_back({3, 1, 1, {}});
+    machine.looked(look(rows), now);
+    rows.pop_back();
+    now += 1h;
+    machine.resize(4);
+    BOOST_TEST(machine.looked(look(rows), now).take.empty());
+    now += 6s;
+    BOOST_TEST((machine.looked(look(rows), now).take == indices{2, 3}));
+}
+
 // The third member should have it, and hangs; the first is next, and this one, the second, is the last.
 BOOST_AUTO_TEST_CASE(free_shard_is_left_longer_by_those_whose_turn_comes_later)
 {

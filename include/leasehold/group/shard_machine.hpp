@@ -17,6 +17,7 @@
 #include <map>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace leasehold::inline v0::group {
@@ -90,6 +91,7 @@ public:
         for (const auto& [shard, mine] : mine_)
             if (mine.is == state::ended) todo.give_back.push_back(shard);
         take(plan, look, shards, now, todo);
+        await(plan, look, now);
         ask(plan, look, now, todo);
         tell_late(now, todo);
         todo.moving = !todo.take.empty() || std::ranges::any_of(asked_, [](const auto& each) { return !each.second.told_late; });
@@ -333,6 +335,22 @@ private:
         return pacing_.patience + static_cast<duration::rep>(others_before) * pacing_.patience / 2;
     }
 
+    // What is on its way to this member is what the plan moves to it: a request in the row may have lost its reason, and get it back.
+    void await(const shard_plan& plan, const shard_look& look, time_point now)
+    {
+        std::map<std::size_t, my_ask> awaited;
+        for (const shard_move& move : plan.drains()) {
+            if (move.to != look.me) continue;
+            if (auto known = asked_.extract(move.shard)) {
+                awaited.insert(std::move(known));
+                continue;
+            }
+            const auto row = std::ranges::find(look.rows, move.shard, &seen_row::shard);
+            if (row != look.rows.end()) awaited.try_emplace(move.shard, my_ask{row->token, move.after, now, 0, false});
+        }
+        asked_ = std::move(awaited);
+    }
+
     // Asks for no shard that this member can't take yet, for example because its work failed here. It asks for no other one instead.
     void ask(const shard_plan& plan, const shard_look& look, time_point now, shard_actions& todo)
     {
@@ -376,7 +394,7 @@ private:
     std::size_t count_;
     shard_pacing pacing_;
     std::map<std::size_t, my_shard> mine_;
-    std::map<std::size_t, my_ask> asked_;
+    std::map<std::size_t, my_ask> asked_;  // what others are to hand over to this member
     std::map<std::size_t, std::int64_t> given_back_;  // the token of the last term of this member that has ended
     std::map<std::size_t, retry> retries_;
     std::map<std::size_t, time_point> unowned_since_;

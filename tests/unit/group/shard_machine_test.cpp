@@ -218,6 +218,25 @@ BOOST_AUTO_TEST_CASE(owner_that_does_not_answer_is_told_of_by_the_one_that_has_a
     BOOST_TEST(!machine.looked(look(rows), now).moving);
 }
 
+BOOST_AUTO_TEST_CASE(request_counts_as_late_only_for_the_time_in_which_it_had_a_reason)
+{
+    std::vector<group::seen_row> rows{{0, 1, 1, {}}, {1, 1, 1, {}}, {2, 1, 1, {}}, {3, 1, 1, {}}};
+    for (const group::shard_ask& each : machine.looked(look(rows), now).ask) rows[each.shard].request = group::shard_request{0, each.after};
+    group::shard_look without_reason = look(rows);
+    without_reason.members[1].capacity = 10;
+    for (int again = 0; again < 2; ++again) {
+        now += 31s;
+        const auto none = machine.looked(without_reason, now);
+        BOOST_TEST(none.late.empty());
+        BOOST_TEST(!none.moving);
+        const auto wanted = machine.looked(look(rows), now);
+        BOOST_TEST(wanted.late.empty());
+        BOOST_TEST(wanted.moving);
+        now += 31s;
+        BOOST_TEST(machine.looked(look(rows), now).late.size() == 2U);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(member_that_is_paused_drains_everything_and_takes_nothing)
 {
     machine.taken(0, 1);

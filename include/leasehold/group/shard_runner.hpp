@@ -59,6 +59,7 @@ struct shard_job {
     std::thread thread;  // if it is one of shard_group's own
     bool finished = false;
     bool failed = false;
+    bool in_time = false;  // it has finished while the term went on
     bool told_lost = false;
     std::string why;
 };
@@ -265,7 +266,9 @@ public:
     // The work on a shard has ended. From any thread. After the last one this object may be destroyed at once.
     void finished(job_type& job, bool failed, std::string why) noexcept
     {
+        const bool in_time = job.shard->held();
         const std::lock_guard lock{mutex_};
+        job.in_time = in_time;
         job.failed = failed;
         job.why = std::move(why);
         job.finished = true;
@@ -361,7 +364,7 @@ private:
         {
             const std::lock_guard lock{mutex_};
             for (const auto& each : jobs_) {
-                if (!each.second->told_lost && !each.second->shard->held()) lost.push_back(each.second);
+                if (!each.second->told_lost && !each.second->in_time && !each.second->shard->held()) lost.push_back(each.second);
                 if (each.second->finished) ended.push_back(each.second);
             }
         }
@@ -605,7 +608,7 @@ private:
         detail::catch_into(ec, [&] { start(begun); });
         if (!ec) return;
         const std::lock_guard lock{mutex_};
-        begun->finished = begun->failed = true;
+        begun->finished = begun->failed = begun->in_time = true;
         begun->why = "the work could not be started: " + ec.message();
         wake_sleeper();
     }

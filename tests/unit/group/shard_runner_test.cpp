@@ -84,6 +84,19 @@ BOOST_AUTO_TEST_CASE(member_whose_id_another_has_taken_over_gives_its_shards_awa
     BOOST_TEST(runner.statistics().share == 2U);
 }
 
+BOOST_AUTO_TEST_CASE(term_whose_work_has_ended_in_time_is_not_lost)
+{
+    steps(4s);
+    BOOST_REQUIRE(works.size() == 2U);
+    runner.finished(*works.at(0), false, {});
+    clock.advance(20s);  // nobody takes a step meanwhile
+    runner.finished(*works.at(1), false, {});
+    step();
+    BOOST_TEST(runner.statistics().lost == 1U);
+    BOOST_TEST(events["lost"] == 1);
+    BOOST_TEST(events["given_back"] == 1);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace shard_runner_test

@@ -19,7 +19,7 @@ namespace leasehold::inline v0 {
 enum class shard_event_kind : std::uint8_t {
     taken,        ///< this member owns the shard from now on
     draining,     ///< the work on the shard has been asked to end
-    given_back,   ///< the work has ended, and the shard is free for others
+    given_back,   ///< the work has ended in time: the shard is free for others, or will be with its ttl if the store could not be asked
     lost,         ///< the shard's term was over before the work had ended
     failed,       ///< the function that works on the shard has thrown: `what` says what; the shard is taken again after a pause
     late,         ///< a shard that was to be given up, by this member or to it, is still not after drain_timeout; told once each time
@@ -70,7 +70,7 @@ struct shard_statistics {
     std::size_t share = 0;         ///< shards that it should own, by its last look
     std::size_t members = 0;       ///< members that its last look has seen, itself included
     std::uint64_t taken = 0;       ///< shards that it has taken
-    std::uint64_t given_back = 0;  ///< shards that it has given back
+    std::uint64_t given_back = 0;  ///< shards whose work has ended in time, as the event says
     std::uint64_t lost = 0;        ///< terms that were over before the work had ended
     std::uint64_t failed = 0;      ///< functions that have thrown
     std::uint64_t late = 0;        ///< drains that have outlasted their time

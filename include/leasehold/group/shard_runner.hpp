@@ -397,8 +397,9 @@ private:
                 count_up(&shard_statistics::failed);
                 tell({.kind = shard_event_kind::failed, .shard = index, .token = each->shard->token(), .what = each->why});
             }
+            if (each->told_lost) continue;
             count_up(&shard_statistics::given_back);
-            if (!each->told_lost) tell({.kind = shard_event_kind::given_back, .shard = index, .token = each->shard->token()});
+            tell({.kind = shard_event_kind::given_back, .shard = index, .token = each->shard->token()});
         }
     }
 

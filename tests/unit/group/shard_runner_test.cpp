@@ -94,6 +94,7 @@ BOOST_AUTO_TEST_CASE(term_whose_work_has_ended_in_time_is_not_lost)
     step();
     BOOST_TEST(runner.statistics().lost == 1U);
     BOOST_TEST(events["lost"] == 1);
+    BOOST_TEST(runner.statistics().given_back == 1U, "the same as was told");
     BOOST_TEST(events["given_back"] == 1);
 }
 

@@ -40,7 +40,7 @@ struct shard_options {
     /// How long a shard is not taken again by this member after its function has thrown. The pause doubles each time, up to retry_max. A
     /// function that has returned by itself, without having been asked to, is called again after retry_min.
     duration retry_min = std::chrono::seconds{1};
-    /// The longest pause; see retry_min.
+    /// The longest pause, 10 years at most; see retry_min.
     duration retry_max = std::chrono::minutes{1};
     /// Called with each event, on the thread of run(). What it throws is ignored. Keep it short: the member does nothing meanwhile.
     std::function<void(const shard_event&)> on_event{};

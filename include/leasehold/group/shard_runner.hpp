@@ -298,6 +298,8 @@ private:
             detail::raise_invalid(errc::invalid_terms, "shard_options: retry_min must be at least 1 ms");
         if (options.retry_max < options.retry_min)
             detail::raise_invalid(errc::invalid_terms, "shard_options: retry_max must not be less than retry_min");
+        if (options.retry_max > max_ttl)
+            detail::raise_invalid(errc::invalid_terms, "shard_options: retry_max must be at most 10 years (3650 days)");
         validate_data(options.data);
         if (options.data.size() > max_data_bytes - most_words)
             detail::raise_invalid(errc::invalid_data, "the data of a member of a shard_group are longer than the 944 bytes "

@@ -224,8 +224,8 @@ struct start_run_shards {
 /// Completes with void(std::exception_ptr): none after a cancellation, which is a stop: all coroutines have ended then, all shards are
 /// released, and the member has left. Otherwise what run() throws. on_event is called on a thread of the library. Pauses between looks
 /// follow Asio's steady clock, not the group's. Lifetime: the group must outlive the operation. While it runs, nobody may call run(). If it
-/// is destroyed with its context, the member leaves and its shards are released: no release begins after one that fails, nor after
-/// max_release_time (1 s).
+/// is destroyed with its context, the member leaves; then its shards are released: no release of a shard begins after one that fails, nor
+/// after max_release_time (1 s) of them.
 template <lease_store Store, lease_clock Clock, class Work, class Token>
     requires std::invocable<Work&, typename shard_group<Store, Clock>::shard_type&>
 auto async_run_shards(shard_group<Store, Clock>& group, Work work, Token&& token)

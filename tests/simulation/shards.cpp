@@ -52,6 +52,10 @@ const std::vector<named_world>& small_worlds()
         {"one is cut off, an attempt is late, a look is old", 3, true, {.cut_offs = 1, .late_attempts = 1, .old_looks = 1}, true},
         {"one pauses and goes on", 3, true, {.pauses = 2}, true},
         {"one pauses, one joins", 2, true, {.joins = 1, .pauses = 1}, true},
+        {"one loses a shard by force", 3, true, {.forced = 1}, true},
+        {"one loses two shards by force, a look is old", 2, true, {.old_looks = 1, .forced = 2}, true},
+        {"one loses a shard by force, one joins", 2, true, {.joins = 1, .forced = 1}, true},
+        {"one loses a shard by force, one pauses", 3, true, {.pauses = 1, .forced = 1}, true},
         {"one pauses, one joins, one dies", 2, true, {.joins = 1, .kills = 1, .pauses = 1}, false},
     };
     return all;

@@ -35,6 +35,7 @@ struct troubles {
     int late_attempts = 0;
     int old_looks = 0;
     int pauses = 0;
+    int forced = 0;  // releases by an operator
 
     friend bool operator==(const troubles&, const troubles&) = default;
 };
@@ -65,6 +66,7 @@ struct small_member {
     std::optional<group::shard_machine> machine;
     std::optional<old_look> look;                        // taken, and not acted on yet
     std::array<bool, shards_of_small_world> attempts{};  // that the store carries out later, when nobody waits for the answer any more
+    std::array<bool, shards_of_small_world> lost{};      // ended by force, and its renewal has not noticed
 
     friend bool operator==(const small_member&, const small_member&) = default;
 };
@@ -72,7 +74,8 @@ struct small_member {
 class small_world {
 public:
     // `settled`: the members have divided the shards already.
-    small_world(std::size_t members, bool settled, const troubles& to_come) : to_come_{to_come}, all_looks_are_new_{to_come.old_looks == 0}
+    small_world(std::size_t members, bool settled, const troubles& to_come) : to_come_{to_come},
+          all_know_what_is_{to_come.old_looks == 0 && to_come.forced == 0}
     {
         for (std::size_t m = 0; m < members; ++m) enter(m);
         if (settled) settle(4);
@@ -92,11 +95,12 @@ public:
         for (const small_member& m : members_) {
             add((m.alive ? 1U : 0U) | (m.listed ? 2U : 0U) | (m.paused ? 4U : 0U) | (m.look ? 8U : 0U));
             for (std::size_t i = 0; i < shards_of_small_world; ++i)
-                add((m.attempts[i] ? 8U : 0U) +
+                add((m.attempts[i] ? 8U : 0U) + (m.lost[i] ? 16U : 0U) +
                     (m.machine && m.machine->state_of(i) ? 1U + static_cast<std::size_t>(*m.machine->state_of(i)) : 0U));
         }
         add(static_cast<std::size_t>(to_come_.joins + 8 * to_come_.kills + 64 * to_come_.lost_answers + 512 * to_come_.late_attempts +
-                                     4096 * to_come_.old_looks + 32768 * to_come_.pauses + 262144 * to_come_.cut_offs));
+                                     4096 * to_come_.old_looks + 32768 * to_come_.pauses + 262144 * to_come_.cut_offs +
+                                     2097152 * to_come_.forced));
         return sum;
     }
 
@@ -141,6 +145,15 @@ public:
                 for (std::size_t i = 0; i < shards_of_small_world; ++i)
                     if (now.machine->state_of(i) == group::shard_machine::state::draining)
                         step("has drained " + std::to_string(i), [m, i](small_world& w) { w.finish(m, i); });
+            for (std::size_t i = 0; i < shards_of_small_world; ++i) {
+                if (now.alive && now.lost[i])
+                    step("notices that it has lost " + std::to_string(i), [m, i](small_world& w) { w.end_term(m, i); });
+                if (to_come_.forced > 0 && rows_[i].holder == m)
+                    step("loses " + std::to_string(i) + " by force", [m, i](small_world& w) {
+                        --w.to_come_.forced;
+                        w.force(m, i);
+                    });
+            }
             if (std::ranges::find(now.attempts, true) != now.attempts.end())
                 step("is granted what it no longer waits for", [m](small_world& w) { w.carry_out(m); });
             if (!now.alive && now.listed) step("is no longer listed", [m](small_world& w) { w.members_[m].listed = false; });
@@ -185,7 +198,10 @@ public:
                 const old_look seen = members_[m].look ? *std::exchange(members_[m].look, std::nullopt) : look();
                 cycle(m, seen, answers::come);
                 for (std::size_t i = 0; i < shards_of_small_world; ++i)
-                    if (members_[m].machine->state_of(i) == group::shard_machine::state::draining) finish(m, i);
+                    if (members_[m].lost[i])
+                        end_term(m, i);
+                    else if (members_[m].machine->state_of(i) == group::shard_machine::state::draining)
+                        finish(m, i);
                 check();
             }
             if (rows_ != before) last_change = round;
@@ -227,6 +243,7 @@ private:
         members_[m].alive = false;
         members_[m].machine.reset();
         members_[m].look.reset();
+        members_[m].lost = {};
     }
 
     [[nodiscard]] bool holds(std::size_t m) const
@@ -249,12 +266,22 @@ private:
     // The work has ended before the store gives the rows to others: that is what a deadline is for.
     void cut_off(std::size_t m)
     {
-        for (const std::size_t i : members_[m].machine->mine()) {
-            members_[m].machine->give_up(i, {});
-            if (members_[m].machine->state_of(i) != group::shard_machine::state::ended) members_[m].machine->ended(i, false, {});
-            members_[m].machine->over(i);
-        }
+        for (const std::size_t i : members_[m].machine->mine()) end_term(m, i);
         expire(m);
+    }
+
+    void end_term(std::size_t m, std::size_t i)
+    {
+        members_[m].machine->give_up(i, {});
+        if (members_[m].machine->state_of(i) != group::shard_machine::state::ended) members_[m].machine->ended(i, false, {});
+        members_[m].machine->over(i);
+        members_[m].lost[i] = false;
+    }
+
+    void force(std::size_t m, std::size_t i)
+    {
+        members_[m].lost[i] = members_[m].alive && members_[m].machine->state_of(i);
+        free(rows_[i]);
     }
 
     [[nodiscard]] old_look look() const
@@ -277,11 +304,7 @@ private:
     {
         for (std::size_t i = 0; i < shards_of_small_world; ++i) {
             // A member that has taken the shard meanwhile loses that term: its next renewal says so.
-            if (members_[m].attempts[i] && grant(m, i) && members_[m].alive && members_[m].machine->state_of(i)) {
-                members_[m].machine->give_up(i, {});
-                if (members_[m].machine->state_of(i) != group::shard_machine::state::ended) members_[m].machine->ended(i, false, {});
-                members_[m].machine->over(i);
-            }
+            if (members_[m].attempts[i] && grant(m, i) && members_[m].alive && members_[m].machine->state_of(i)) end_term(m, i);
             members_[m].attempts[i] = false;
         }
     }
@@ -295,7 +318,7 @@ private:
     void give_back(std::size_t m, std::size_t i)
     {
         members_[m].machine->over(i);
-        if (rows_[i].holder == m) free(rows_[i]);
+        if (!std::exchange(members_[m].lost[i], false) && rows_[i].holder == m) free(rows_[i]);
     }
 
     void cycle(std::size_t m, const old_look& seen, answers how)
@@ -350,11 +373,12 @@ private:
         return loads;
     }
 
-    // No move without need, if nobody acts on an old look: what a member drains for another leaves their shares closer to each other.
+    // No move without need, if nobody acts on an old look or works on what it has lost: what a member drains for another leaves their
+    // shares closer to each other.
     void check_drains(std::size_t m, const group::shard_actions& todo, std::array<std::size_t, members_of_small_world> loads,
                       const old_look& seen) const
     {
-        if (members_[m].paused || !all_looks_are_new_) return;
+        if (members_[m].paused || !all_know_what_is_) return;
         for (const std::size_t i : todo.drain) {
             const auto& request = seen.rows[i].request;
             if (!request) throw broken_rule{"it drains what nobody has asked for"};
@@ -373,7 +397,7 @@ private:
         for (std::size_t i = 0; i < shards_of_small_world; ++i) {
             std::size_t owners = 0;
             for (const small_member& m : members_)
-                if (m.alive && m.machine->state_of(i)) ++owners;
+                if (m.alive && m.machine->state_of(i) && !m.lost[i]) ++owners;
             if (owners > 1) throw broken_rule{"two own shard " + std::to_string(i)};
         }
     }
@@ -408,7 +432,7 @@ private:
     std::array<small_member, members_of_small_world> members_{};
     std::size_t count_ = shards_of_small_world;
     troubles to_come_;
-    bool all_looks_are_new_;
+    bool all_know_what_is_;
 };
 
 struct explored {

@@ -36,7 +36,9 @@ struct scene {
     runner_type runner{store,
                        "orders",
                        2,
-                       {.ttl = 9s, .id = "a", .on_event = [this](const lh::shard_event& event) { ++events[std::string{to_string(event.kind)}]; }},
+                       {.ttl = 9s,
+                        .id = "a",
+                        .on_event = [this](const lh::shard_event& event) { ++events[std::string{to_string(event.kind)}]; }},
                        clock};
     std::optional<runner_type::session> session{std::in_place, runner};
     std::map<std::size_t, std::shared_ptr<job_type>> works;

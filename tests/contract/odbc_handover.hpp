@@ -31,11 +31,14 @@ void check_says(Store& store, const std::string& name)
         return lease.inspect()->handover_request.value_or("none");
     };
     BOOST_TEST(shows_after("priority 7") == "y");
+    BOOST_TEST(shows_after("as shard 3 of a") == "y");
     BOOST_TEST(shows_after("z") == "z");
     BOOST_TEST((guard.release() == leasehold::release_outcome::released));
     auto next = lease.try_acquire();
     BOOST_TEST(shows_after("priority 7") == "priority 7");
     BOOST_TEST(shows_after("priority 6") == "priority 6");
+    BOOST_TEST(shows_after("as shard 3 of a") == "as shard 3 of a");
+    BOOST_TEST(shows_after("as shard 2 of b") == "as shard 2 of b");
     BOOST_TEST(shows_after("z") == "z");
 }
 

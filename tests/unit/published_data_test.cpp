@@ -75,6 +75,19 @@ BOOST_AUTO_TEST_CASE(request_of_a_candidate_leaves_one_that_is_nobody_s_priority
     BOOST_TEST(shows_after("priority 7") == "priority 7");
 }
 
+BOOST_AUTO_TEST_CASE(request_of_a_member_of_a_shard_group_leaves_one_that_is_nobody_s_to_repeat_in_place)
+{
+    const auto guard = lease.try_acquire();
+    const auto shows_after = [this](const char* reason) {
+        BOOST_TEST(other.request_handover(reason));
+        return record()->handover_request.value_or("none");
+    };
+    BOOST_TEST(shows_after("as shard 3 of a") == "as shard 3 of a");
+    BOOST_TEST(shows_after("as shard 2 of b") == "as shard 2 of b");
+    BOOST_TEST(shows_after("maintenance") == "maintenance");
+    BOOST_TEST(shows_after("as shard 3 of a") == "maintenance");
+}
+
 BOOST_AUTO_TEST_CASE(own_new_term_begins_without_data_too)
 {
     auto guard = lease.try_acquire();

@@ -6,6 +6,7 @@
 #endif
 
 #include <leasehold/detail/agreed_count.hpp>
+#include <leasehold/detail/handover_priority.hpp>
 
 #include <charconv>
 #include <cstddef>
@@ -44,20 +45,22 @@ inline std::optional<std::size_t> count_in(std::string_view owner)
     return owner.ends_with(unit) ? number_in(owner.substr(0, owner.size() - unit.size())) : std::nullopt;
 }
 
-// The reason of a request by a member, and back. Everything else is an operator's.
+// The reason of a request by a member, and back. Everything else is an operator's, and a member's request does not take its place.
 struct wanted_by {
     std::string_view id;
     std::size_t after;
 
     friend bool operator==(const wanted_by&, const wanted_by&) = default;
 };
-inline std::string request_text(const wanted_by& by) { return "as shard " + std::to_string(by.after) + " of " + std::string{by.id}; }
+inline std::string request_text(const wanted_by& by)
+{
+    return std::string{detail::shard_prefix} + std::to_string(by.after) + " of " + std::string{by.id};
+}
 inline std::optional<wanted_by> request_in(std::string_view reason)
 {
-    constexpr std::string_view begin = "as shard ";
     constexpr std::string_view middle = " of ";
-    if (!reason.starts_with(begin)) return std::nullopt;
-    reason.remove_prefix(begin.size());
+    if (!reason.starts_with(detail::shard_prefix)) return std::nullopt;
+    reason.remove_prefix(detail::shard_prefix.size());
     const std::size_t end = reason.find(middle);
     if (end == std::string_view::npos) return std::nullopt;
     const std::optional<std::size_t> after = number_in(reason.substr(0, end));

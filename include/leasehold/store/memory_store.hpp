@@ -130,8 +130,7 @@ public:
         const auto found = s.entries.find(wanted);
         if (found == s.entries.end() || found->second.ends <= clock_.now() || found->second.owner.empty()) return false;
         std::optional<std::string>& request = found->second.said().request;
-        // A candidate of an election asks again by itself.
-        const bool gives_way = request && detail::priority_in(reason) && !detail::priority_in(*request);
+        const bool gives_way = request && detail::is_repeated(reason) && !detail::is_repeated(*request);
         if (!gives_way) request.emplace(reason);
         return true;
     }

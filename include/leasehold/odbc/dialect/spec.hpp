@@ -164,8 +164,8 @@ struct handover_sql {
     std::string publish{};    ///< :data is the data of the row, if it has :owner, :token and is live
     std::string published{};  ///< the data of that row, if it was published in that term
     std::string request{};    ///< :data is the reason of a request, if :name is live and has an owner
-    /// The same for a reason of the form "priority 7", by which candidates ask: not in place of a reason of another form, which nobody
-    /// would give again. Empty: as `request`.
+    /// The same for a reason of the form "priority 7", by which candidates ask, or "as shard 3 of ID", by which members of a group do: not
+    /// in place of a reason of another form, which nobody would give again. Empty: as `request`.
     std::string request_of_candidate{};
     std::string requested{};  ///< the reason of the request to the row that has :owner, :token and is live, if there is one
     std::string said{};       ///< token, data and request of the live row of :name
@@ -178,7 +178,8 @@ inline handover_sql plain_handover()
     h.publish = "update {table by name} set {data} = :data, {data_token} = {token} where {this live term}";
     h.published = "select {data} from {table} where {this term} and {seen live} and {data_token} = {token}";
     h.request = "update {table by name} set {request} = :data, {request_token} = {token} where {name} = :name and {owner} <> '' and {live}";
-    h.request_of_candidate = h.request + " and ({request_token} is null or {request_token} <> {token} or {request} like 'priority %')";
+    h.request_of_candidate = h.request + " and ({request_token} is null or {request_token} <> {token} or {request} like 'priority %'"
+                                         " or {request} like 'as shard %')";
     h.requested = "select {request} from {table} where {this term} and {seen live} and {request_token} = {token}";
     h.said = "select {token}, {data and request} from {table} where {name} = :name and {seen live}";
     return h;

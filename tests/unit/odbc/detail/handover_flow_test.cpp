@@ -98,11 +98,13 @@ BOOST_AUTO_TEST_CASE(publication_that_fails_is_none)
 }
 
 // "priority x" is somebody's words.
-BOOST_AUTO_TEST_CASE(request_of_a_candidate_has_a_statement_of_its_own)
+BOOST_AUTO_TEST_CASE(request_of_a_candidate_or_a_member_of_a_shard_group_has_a_statement_of_its_own)
 {
-    operators_database candidates{changes(0), shows_request("a new version")};
-    BOOST_TEST(request(candidates, "priority 7").yes);
-    BOOST_TEST((candidates.asked == statements{statement::request_of_candidate, statement::said}));
+    for (const char* reason : {"priority 7", "as shard 3 of a"}) {
+        operators_database candidates{changes(0), shows_request("a new version")};
+        BOOST_TEST(request(candidates, reason).yes);
+        BOOST_TEST((candidates.asked == statements{statement::request_of_candidate, statement::said}));
+    }
     operators_database words{changes(1)};
     BOOST_TEST(request(words, "priority x").yes);
     BOOST_TEST((words.asked == statements{statement::request}));

@@ -30,10 +30,11 @@ outcome<bool> publish_flow(flow_database auto& db, std::int64_t token, std::stri
     return write_and_check(db, statement::publish, statement::published, [&] { return db.text(column::data) == data; });
 }
 
-// A candidate of an election asks again by itself, so it leaves the request of somebody who doesn't: that has come since it looked.
+// A candidate of an election, or a member of a shard_group, asks again by itself, so it leaves the request of somebody who doesn't: that
+// has come since it looked.
 outcome<bool> request_flow(flow_database auto& db, std::string_view reason)
 {
-    const bool of_candidate = leasehold::detail::priority_in(reason).has_value();
+    const bool of_candidate = leasehold::detail::is_repeated(reason);
     return write_and_check(db, of_candidate ? statement::request_of_candidate : statement::request, statement::said,
                            [&] { return db.has_text(column::request); });
 }

@@ -354,7 +354,9 @@ private:
     // Asks for no shard that this member can't take yet, for example because its work failed here. It asks for no other one instead.
     void ask(const shard_plan& plan, const shard_look& look, time_point now, shard_actions& todo)
     {
-        const auto waits = [&](const auto& each) { return now < each.second.not_before && !mine_.contains(each.first); };
+        const auto waits = [&](const auto& each) {
+            return each.first < count_ && now < each.second.not_before && !mine_.contains(each.first);
+        };
         // libc++ 14, with which emscripten compiles it, has no std::ranges::count_if.
         std::ptrdiff_t left_out = std::count_if(retries_.begin(), retries_.end(), waits);
         for (const shard_move& move : plan.asks()) {

@@ -177,6 +177,15 @@ BOOST_AUTO_TEST_CASE(member_whose_work_fails_asks_for_nothing_until_it_may_take_
     BOOST_TEST(machine.looked(look(rows), now).ask.size() == 2U);
 }
 
+BOOST_AUTO_TEST_CASE(failure_on_a_shard_that_is_no_more_keeps_nobody_from_asking)
+{
+    machine.taken(3, 1);
+    machine.ended(3, true, now);
+    machine.over(3);
+    machine.resize(3);
+    BOOST_TEST(machine.looked(look({{0, 1, 1, {}}, {1, 1, 1, {}}, {2, 1, 1, {}}}), now).ask.size() == 1U);
+}
+
 BOOST_AUTO_TEST_CASE(shard_that_an_operator_has_asked_for_is_left_to_others_first)
 {
     take_all();

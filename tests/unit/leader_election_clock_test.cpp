@@ -168,6 +168,23 @@ struct scene {
 
 BOOST_FIXTURE_TEST_SUITE(leader_election_clock_test, scene)
 
+// Its sleep ends at its next look, the release wakes it, and it runs only after both.
+BOOST_AUTO_TEST_CASE(candidate_that_looks_around_follows_a_release_just_before_its_look)
+{
+    for (int round = 0; round < 20; ++round) {
+        grant_to("x");
+        lh::basic_lease lease{memory, "leader", {.ttl = 1h}, clock, lh::fixed_owner_id{"a"}};
+        lh::leader_election election{lease, {.on_leader_observed = [](const lh::lease_record&) {}}};
+        std::atomic<bool> elected = false;
+        const std::jthread candidate{
+            [&](const std::stop_token& stop) { election.run(stop, [&](auto&) { elected = true; }); }};
+        wait_until_asleep(1);
+        memory.force_release("leader");
+        clock.advance(20min);
+        BOOST_TEST_REQUIRE(eventually([&] { return elected.load(); }), "round " << round);
+    }
+}
+
 // Two processes of a store that nobody can be woken by: the other one sleeps up to half a second.
 BOOST_AUTO_TEST_CASE(leader_that_resigns_is_followed_by_another_also_where_the_store_is_polled)
 {

@@ -54,8 +54,11 @@ public:
         if (by > time_point::max() - shared_->now)
             detail::throw_exception(std::invalid_argument{"leasehold: manual_clock::advance beyond the end of time"});
         shared_->now += by;
-        for (const sleeper& s : shared_->sleepers)
-            if (s.asleep && s.until <= shared_->now) s.wakes->wake();
+        for (sleeper& s : shared_->sleepers)
+            if (s.asleep && s.until <= shared_->now) {
+                s.wakes->wake();
+                ++s.wakes_seen;  // the clock's own: it is told of those of others
+            }
         // Wait in slices, since nothing signals that a sleeper has gone away.
         const auto give_up = std::chrono::steady_clock::now() + patience;
         while (!shared_->settled() && std::chrono::steady_clock::now() < give_up)
@@ -64,7 +67,7 @@ public:
             if (!shared_->settled(s)) s.given_up = true;
     }
 
-    /// See waitable_clock.
+    /// See waitable_clock. Returns true if anybody but advance() woke `w`, also if `t` has come before this thread ran.
     bool wait_until(waker& w, time_point t) const
     {
         {
@@ -81,8 +84,8 @@ public:
         }
         w.wait();
         const std::lock_guard lock{shared_->mutex};
-        shared_->entry_of(w).asleep = false;
-        return shared_->now < t;  // advance() wakes only those whose time has come
+        sleeper& s = shared_->entry_of(w);
+        return !std::exchange(s.asleep, false) || w.wakes() != s.wakes_seen;
     }
 
     /// How many threads sleep until some instant of this clock. Those that sleep until woken do not count.
@@ -108,7 +111,7 @@ private:
         std::weak_ptr<const void> lifetime;
         std::thread::id thread{};
         time_point until{};
-        std::uint64_t wakes_seen = 0;  // when it fell asleep; if there are more now, it is about to run
+        std::uint64_t wakes_seen = 0;  // when it fell asleep, and the clock's own since; if there are more now, it is about to run
         bool announced = false;
         bool asleep = false;
         bool given_up = false;  // took too long once, and has not come back since

@@ -183,6 +183,46 @@ BOOST_AUTO_TEST_CASE(wait_takes_a_wake_that_came_before)
     BOOST_TEST(!w.wait_for(0ns));
 }
 
+// advance() wakes it, too: the wake of somebody else must not be taken for that one.
+BOOST_AUTO_TEST_CASE(sleeper_is_told_of_a_wake_though_its_time_has_come_before_it_ran)
+{
+    lh::manual_clock clock;
+    for (int i = 0; i < 50; ++i) {
+        lh::waker w;
+        std::atomic<bool> told = false;
+        std::thread sleeper{[&, until = clock.now() + 1s] {
+            told = clock.wait_until(w, until);
+            clock.wait_until(w, lh::time_point::max());
+        }};
+        const bool slept = eventually([&] { return clock.sleepers() == 1U; });
+        w.wake();
+        clock.advance(1s);
+        const bool was_told = told;
+        w.wake();
+        sleeper.join();
+        BOOST_TEST_REQUIRE(slept);
+        BOOST_TEST_REQUIRE(was_told, "round " << i);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(sleeper_whose_time_has_come_was_not_woken)
+{
+    lh::manual_clock clock;
+    lh::waker w;
+    std::atomic<bool> told = true;
+    std::thread sleeper{[&, until = clock.now() + 1s] {
+        told = clock.wait_until(w, until);
+        clock.wait_until(w, lh::time_point::max());
+    }};
+    const bool slept = eventually([&] { return clock.sleepers() == 1U; });
+    clock.advance(1s);
+    const bool was_told = told;
+    w.wake();
+    sleeper.join();
+    BOOST_TEST(slept);
+    BOOST_TEST(!was_told);
+}
+
 BOOST_AUTO_TEST_CASE(waker_that_is_gone_is_forgotten)
 {
     // The fastest of some, since a busy machine can take that long for one.

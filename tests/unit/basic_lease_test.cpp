@@ -227,6 +227,31 @@ BOOST_AUTO_TEST_CASE(attempt_through_the_object_while_a_release_is_under_way_mak
     BOOST_TEST(!lost.stop_requested());
 }
 
+BOOST_AUTO_TEST_CASE(term_that_comes_and_goes_through_the_object_while_a_release_is_under_way_makes_the_release_no_loss)
+{
+    for (const bool lost_instead : {false, true}) {
+        bool asked = false;
+        auto l = lease();
+        auto guard = l.try_acquire();
+        const std::stop_token lost = guard.stop_token();
+        store.before(operation::release, [&](std::string_view) {
+            if (std::exchange(asked, true)) return;
+            auto next = l.try_acquire(ec);
+            if (lost_instead) {
+                store.leases.force_release("n");
+                BOOST_TEST(!next.renew(ec));
+                const auto third = l.try_acquire(ec);
+                BOOST_TEST(third.held());
+            }
+        });
+        BOOST_TEST((guard.release() == lh::release_outcome::released));
+        BOOST_TEST(!ec);
+        BOOST_TEST(free());
+        clock.advance(10min);  // a loss would have been signalled by then
+        BOOST_TEST(!lost.stop_requested());
+    }
+}
+
 BOOST_AUTO_TEST_CASE(attempt_through_the_object_while_a_lost_term_is_released_leaves_it_lost)
 {
     bool asked = false;

@@ -118,6 +118,7 @@ public:
     {
         const std::lock_guard lock{mutex_};
         assert(attempting_ && spare_ && !newest_);
+        last_granted_ = std::max(last_granted_, token);
         const time_point now = clock_.now();
         term& granted = *spare_;
         granted.token = token;
@@ -460,12 +461,12 @@ private:
     }
 
     // While a release without a min_hold is under way, an attempt of another thread through this object finds a term of its own owner,
-    // and takes it over: then it has been granted a later one.
+    // and takes it over: then it has been granted a later one, which may have ended since.
     [[nodiscard]] bool is_taken_over_here(const term& ended) const noexcept
     {
         const std::lock_guard lock{mutex_};
         const bool was_lost = ended.refused || clock_.now() >= ended.machine.deadline();
-        return !was_lost && newest_ && newest_->token > ended.token;
+        return !was_lost && last_granted_ > ended.token;
     }
 
     // Tells the store how the holder's release has ended. `error`: why the outcome is unknown.
@@ -743,6 +744,7 @@ private:
     small_condition<typename runtime_traits<Clock>::condition_variable> changed_;
     term_ptr newest_;  // the term that was granted last, until it has ended
     term_ptr spare_;   // for the next grant
+    fencing_token last_granted_;  // the highest that the store granted this object
     waiting::own_queue own_queue_;
     term_ptr first_lost_;        // linked; their losses are to be signalled
     term* signalled_ = nullptr;  // whose loss is being signalled, by a thread that keeps the term

@@ -244,6 +244,32 @@ BOOST_AUTO_TEST_CASE(loss_that_a_release_finds_is_observed_once_and_queued_for_n
     BOOST_TEST(s.store.count(kind::lost) == 1);
 }
 
+// A later attempt through the object took it over while its release was at the store, and so did the one after that.
+BOOST_AUTO_TEST_CASE(release_of_a_term_that_later_ones_of_its_object_took_over_is_no_loss)
+{
+    observed_scene s;
+    const auto term = s.grant();
+    BOOST_TEST(s.keeper->end_here(term).has_value());
+    BOOST_TEST(s.keeper->end(s.grant(), s.ec) == release_outcome::released);
+    s.forget_newest();
+    BOOST_TEST(s.keeper->has_ended(term, release_outcome::lost) == release_outcome::released);
+    BOOST_TEST(s.store.count(kind::released) == 2);
+    BOOST_TEST(s.store.count(kind::lost) == 0);
+}
+
+// So did one whose grant came too late to be used.
+BOOST_AUTO_TEST_CASE(release_of_a_term_that_a_grant_too_late_took_over_is_no_loss)
+{
+    observed_scene s;
+    const auto term = s.grant();
+    BOOST_TEST(s.keeper->end_here(term).has_value());
+    BOOST_TEST_REQUIRE(s.keeper->begin_attempt());
+    const auto result = s.store.try_acquire("n", "o", 30s, s.ec);
+    BOOST_TEST((s.keeper->grant(result.token, s.time.now() - 30s) == nullptr));
+    s.keeper->attempt_failed();
+    BOOST_TEST(s.keeper->has_ended(term, release_outcome::lost) == release_outcome::released);
+}
+
 BOOST_AUTO_TEST_CASE(release_that_is_carried_out_after_a_deadline_that_nobody_saw_is_no_loss)
 {
     observed_scene s;

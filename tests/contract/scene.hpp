@@ -96,22 +96,31 @@ fencing_token grant(Store& store, std::string_view name, std::string_view owner,
 using leasehold_test::eventually;
 
 /// Runs work(0) to work(count - 1) on threads that set off together; what the first one threw is thrown here.
-template <class Work>
+/// If a thread can't be started, no work is done, and that is thrown.
+template <class Thread = std::jthread, class Work>
 void at_once(std::size_t count, Work work)
 {
     std::latch start{static_cast<std::ptrdiff_t>(count)};
+    bool lacks_threads = false;  // written before the latch opens
     std::vector<std::exception_ptr> failures(count);
     {
-        std::vector<std::jthread> threads;
-        for (std::size_t i = 0; i < count; ++i)
-            threads.emplace_back([&, i] {
-                start.arrive_and_wait();
-                try {
-                    work(i);
-                } catch (...) {
-                    failures[i] = std::current_exception();
-                }
-            });
+        std::vector<Thread> threads;
+        try {
+            for (std::size_t i = 0; i < count; ++i)
+                threads.emplace_back([&, i] {
+                    start.arrive_and_wait();
+                    if (lacks_threads) return;
+                    try {
+                        work(i);
+                    } catch (...) {
+                        failures[i] = std::current_exception();
+                    }
+                });
+        } catch (...) {
+            lacks_threads = true;
+            start.count_down(static_cast<std::ptrdiff_t>(count - threads.size()));
+            throw;
+        }
     }
     for (const std::exception_ptr& failure : failures)
         if (failure) std::rethrow_exception(failure);

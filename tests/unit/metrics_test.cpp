@@ -10,7 +10,9 @@
 #include <cstddef>
 #include <functional>
 #include <ios>
+#include <limits>
 #include <locale>
+#include <new>
 #include <sstream>
 #include <stdexcept>
 #include <stop_token>
@@ -49,6 +51,12 @@ lh::store_call_report answered(bool yes, lh::duration elapsed = 1ms) { return {.
 lh::store_call_report failed(std::error_code error) { return {.error = error}; }
 
 }  // namespace
+
+BOOST_AUTO_TEST_CASE(more_names_than_memory_can_hold_are_refused)
+{
+    for (const std::size_t most : {std::numeric_limits<std::size_t>::max(), std::numeric_limits<std::size_t>::max() / 2 + 1})
+        BOOST_CHECK_THROW(lh::metrics{most}, std::bad_alloc);
+}
 
 BOOST_AUTO_TEST_CASE(name_that_prometheus_would_refuse_is_counted_with_the_others)
 {

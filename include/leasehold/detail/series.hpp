@@ -16,8 +16,10 @@
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
+#include <limits>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <ostream>
 #include <string>
 #include <string_view>
@@ -123,8 +125,9 @@ struct name_series {
 // Finds the numbers of a name without a lock. Names are added, never removed: open addressing, half full at most.
 class name_table {
 public:
+    // May throw std::bad_alloc.
     explicit name_table(std::size_t most)
-        : most_{most}, mask_{std::bit_ceil(most * 2) - 1}, slots_(std::make_unique<std::atomic<entry*>[]>(mask_ + 1))
+        : most_{most}, mask_{slots_for(most) - 1}, slots_(std::make_unique<std::atomic<entry*>[]>(mask_ + 1))
     {
     }
 
@@ -186,6 +189,13 @@ public:
 
 private:
     static constexpr std::string_view name_of_others = "(others)";
+
+    // A power of two.
+    static std::size_t slots_for(std::size_t most)
+    {
+        if (most > std::numeric_limits<std::size_t>::max() / 4) throw_exception(std::bad_alloc{});
+        return std::bit_ceil(most * 2);
+    }
 
     struct entry {
         entry(std::string_view of, std::size_t its_hash) : name{of}, hash{its_hash} {}

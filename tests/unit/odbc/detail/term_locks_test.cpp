@@ -209,6 +209,30 @@ BOOST_AUTO_TEST_CASE(lock_of_a_connection_that_is_gone_is_replaced)
     BOOST_TEST(gives_back(b, "n", 2));
 }
 
+BOOST_AUTO_TEST_CASE(waiters_lock_takes_the_place_of_one_under_another_name)
+{
+    granted_and_taken("n", 4, "m", a);
+    locks.granted_with_lock("n", 5, "n", b, 7);
+    BOOST_TEST(gives_back(a, "m"));
+    BOOST_TEST(locks.holder_of("n", 5) == b);
+    locks.ended("n", 5);
+    BOOST_TEST(gives_back(b, "n", 7));
+    BOOST_TEST(locks.empty());
+}
+
+// The answers came in another order than the grants.
+BOOST_AUTO_TEST_CASE(term_that_a_later_one_of_its_name_has_replaced_has_no_lock)
+{
+    granted_and_taken("n", 6, "m", a);
+    locks.granted("n", 5, "x", b, now);
+    BOOST_TEST(!locks.has_any(b));
+    locks.granted_with_lock("n", 5, "n", b, 7);
+    BOOST_TEST(gives_back(b, "n", 7));
+    locks.ended("n", 6);
+    BOOST_TEST(gives_back(a, "m"));
+    BOOST_TEST(locks.empty());
+}
+
 BOOST_AUTO_TEST_CASE(locks_go_with_their_connection_and_with_their_session)
 {
     granted_and_taken("x", 1, "x", a, 1);

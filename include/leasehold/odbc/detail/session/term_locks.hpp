@@ -77,7 +77,7 @@ public:
         its.session = by;
         its.connection = connection;
         its.was_waited_for = true;
-        if (known != terms_.end() && !has_other_lock)
+        if (!has_other_lock && known != terms_.end())
             known->second.token = std::max(known->second.token, token);
         else
             add_term(term_name, token, locks_.find(name));
@@ -218,16 +218,21 @@ private:
     // Releasing the lock that is added must allocate nothing.
     void make_room() { to_release_.reserve(to_release_.size() + locks_.size() + 1); }
 
+    // A later term of that name, which has another lock, stays: nobody needs this one's lock then.
     void add_term(std::string_view name, std::int64_t token, locks::iterator its)
     {
         if (its->second.terms >= max_terms_of_a_lock) return;
+        bool added = false;
         try {
-            terms_.emplace(name, term{token, its->first});
+            added = terms_.emplace(name, term{token, its->first}).second;
         } catch (...) {
             if (its->second.terms == 0) locks_.erase(its);
             throw;
         }
-        ++its->second.terms;
+        if (added)
+            ++its->second.terms;
+        else if (its->second.terms == 0)
+            remove(its);
     }
 
     // A lock that is being tried goes back when that try has ended.

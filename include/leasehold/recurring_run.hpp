@@ -109,18 +109,18 @@ public:
     [[nodiscard]] const guard_type& guard() const& noexcept { return guard_; }
 
     /// Extends the term now; see lease_guard::renew(). False means that it is lost. Does I/O.
-    bool renew() { return guard_.renew(); }
+    bool renew() & { return guard_.renew(); }
     /// The same, reported in `ec`: does not throw.
-    bool renew(std::error_code& ec) noexcept { return guard_.renew(ec); }
+    bool renew(std::error_code& ec) & noexcept { return guard_.renew(ec); }
     /// Extends the term by a new ttl, which later renewals keep.
-    bool renew(duration ttl) { return guard_.renew(ttl); }
+    bool renew(duration ttl) & { return guard_.renew(ttl); }
     /// The same, reported in `ec`: does not throw.
-    bool renew(duration ttl, std::error_code& ec) noexcept { return guard_.renew(ttl, ec); }
+    bool renew(duration ttl, std::error_code& ec) & noexcept { return guard_.renew(ttl, ec); }
 
     /// Makes `data` visible to everybody who looks at the lease, like lease_guard::publish(). False: the term is lost. Does I/O.
-    bool publish(std::string_view data) { return guard_.publish(data); }
+    bool publish(std::string_view data) & { return guard_.publish(data); }
     /// The same, reported in `ec`: does not throw.
-    bool publish(std::string_view data, std::error_code& ec) noexcept { return guard_.publish(data, ec); }
+    bool publish(std::string_view data, std::error_code& ec) & noexcept { return guard_.publish(data, ec); }
 
     /// Whether somebody has asked for the lease; see lease_guard::handover_requested(). To follow it, call release(), or fail().
     [[nodiscard]] bool handover_requested() const& noexcept { return guard_.handover_requested(); }
@@ -142,14 +142,14 @@ public:
     ///
     /// Throws store_error when the store fails: then it may be completed or not; call it again, if there is time. Throws std::system_error
     /// with errc::not_held when the run is empty.
-    bool complete()
+    bool complete() &
     {
         const bool done = reported("complete", [this](std::error_code& ec) { return complete_untold(ec); });
         if (done) book_->tell_news();
         return done;
     }
     /// The same, reported in `ec`: does not throw. What on_completed throws is an error too.
-    bool complete(std::error_code& ec) noexcept
+    bool complete(std::error_code& ec) & noexcept
     {
         const bool done = complete_untold(ec);
         if (done) detail::catch_into(ec, [this] { book_->tell_news(); });
@@ -163,7 +163,7 @@ public:
     /// work again in another transaction, and call it again: false if the first one was committed, so nothing is done twice.
     template <class Connection>
         requires(!std::is_same_v<std::remove_cvref_t<Connection>, std::error_code>)
-    bool complete(Connection&& connection)
+    bool complete(Connection&& connection) &
     {
         static_assert(requires(const std::string& text) { detail::save_in_transaction(connection, guard_, text); },
                       "complete(connection) needs save_checkpoint_on(connection, guard, text): for ODBC, <leasehold/odbc/fence.hpp>");
@@ -171,7 +171,7 @@ public:
     }
     /// The same, reported in `ec`: does not throw.
     template <class Connection>
-    bool complete(Connection&& connection, std::error_code& ec) noexcept
+    bool complete(Connection&& connection, std::error_code& ec) & noexcept
     {
         if (!may_write(ec)) return false;
         bool done = false;
@@ -187,7 +187,7 @@ public:
     /// Does I/O.
     ///
     /// Throws store_error when the store fails, and std::system_error with errc::not_held when the run is empty.
-    bool fail()
+    bool fail() &
     {
         bool given_up = false;
         const bool noted = reported("fail", [&](std::error_code& ec) { return fail(given_up, ec); });
@@ -195,7 +195,7 @@ public:
         return noted;
     }
     /// The same, reported in `ec`: does not throw. What on_given_up throws is an error too.
-    bool fail(std::error_code& ec) noexcept
+    bool fail(std::error_code& ec) & noexcept
     {
         bool given_up = false;
         const bool noted = fail(given_up, ec);
@@ -210,13 +210,13 @@ public:
     ///
     /// Throws std::system_error with errc::invalid_data, which says what is wrong, or errc::not_held when the run is empty; and store_error
     /// when the store fails.
-    bool save_checkpoint(std::string_view text)
+    bool save_checkpoint(std::string_view text) &
     {
         if (const char* rule = broken_text_rule(text)) detail::raise_invalid(errc::invalid_data, std::string{"the checkpoint "} + rule);
         return reported("save_checkpoint", [&](std::error_code& ec) { return save_checkpoint(text, ec); });
     }
     /// The same, reported in `ec`: does not throw.
-    bool save_checkpoint(std::string_view text, std::error_code& ec) noexcept
+    bool save_checkpoint(std::string_view text, std::error_code& ec) & noexcept
     {
         if (!may_write(ec)) return false;
         if (broken_text_rule(text)) ec = errc::invalid_data;
@@ -270,6 +270,20 @@ public:
     std::stop_token handover_token() const&& = delete;  ///< a temporary run has released: name it
     std::optional<std::string> load_checkpoint() const&& = delete;  ///< a temporary run has released: name it
     std::optional<std::string> load_checkpoint(std::error_code&) const&& = delete;  ///< a temporary run has released: name it
+    bool renew() && = delete;  ///< a temporary run has released: name it
+    bool renew(std::error_code&) && = delete;  ///< a temporary run has released: name it
+    bool renew(duration) && = delete;  ///< a temporary run has released: name it
+    bool renew(duration, std::error_code&) && = delete;  ///< a temporary run has released: name it
+    bool publish(std::string_view) && = delete;  ///< a temporary run has released: name it
+    bool publish(std::string_view, std::error_code&) && = delete;  ///< a temporary run has released: name it
+    bool save_checkpoint(std::string_view) && = delete;  ///< a temporary run has released: name it
+    bool save_checkpoint(std::string_view, std::error_code&) && = delete;  ///< a temporary run has released: name it
+    bool complete() && = delete;  ///< a temporary run has released: name it
+    bool complete(std::error_code&) && = delete;  ///< a temporary run has released: name it
+    bool complete(auto&&) && = delete;  ///< a temporary run has released: name it
+    bool complete(auto&&, std::error_code&) && = delete;  ///< a temporary run has released: name it
+    bool fail() && = delete;  ///< a temporary run has released: name it
+    bool fail(std::error_code&) && = delete;  ///< a temporary run has released: name it
 
 private:
     template <lease_store Store, schedule Schedule, lease_clock Clock, owner_id OwnerId, renew_policy RenewPolicy>

@@ -103,14 +103,18 @@ public:
 
     /// Extends the term now, by its ttl. False without an error means that the term is lost. errc::not_held if the guard is
     /// empty.
-    bool renew(error_report auto& ec) noexcept { return this->body().extend(std::nullopt, ec); }
+    bool renew(error_report auto& ec) & noexcept { return this->body().extend(std::nullopt, ec); }
     /// Extends the term by a new ttl, which later renewals keep. errc::invalid_terms if the ttl can't work with the lease's
     /// safety margin and policy.
-    bool renew(duration ttl, error_report auto& ec) noexcept { return this->body().extend(ttl, ec); }
+    bool renew(duration ttl, error_report auto& ec) & noexcept { return this->body().extend(ttl, ec); }
 
     /// Extends the term if the lease's policy says that it is time. Call it regularly, for example once in a task's loop.
     /// Returns held().
-    bool renew_if_due(error_report auto& ec) noexcept { return this->body().extend_if_due(ec); }
+    bool renew_if_due(error_report auto& ec) & noexcept { return this->body().extend_if_due(ec); }
+
+    bool renew(error_report auto&) && = delete;  ///< a temporary guard has released: name it, or use try_run()
+    bool renew(duration, error_report auto&) && = delete;  ///< a temporary guard has released: name it, or use try_run()
+    bool renew_if_due(error_report auto&) && = delete;  ///< a temporary guard has released: name it, or use try_run()
 
     /// Ends the term, on this side in any case: the guard is empty afterwards. The outcome is `unknown` if the store
     /// fails, or if the guard is empty.

@@ -4,6 +4,7 @@
 #include <leasehold/leasehold.hpp>
 #include <leasehold/store/static_memory_store.hpp>
 
+#include <system_error>
 #include <utility>
 
 namespace lh = leasehold;
@@ -73,6 +74,54 @@ static_assert(questions_to_named<mixed_set> == 10 && questions_to_temporary<mixe
 using static_guard =
     lh::basic_static_lease<lh::static_memory_store<4>, lh::steady_clock, lh::static_owner_id>::guard_type;
 static_assert(questions_to_named<static_guard> == 8 && questions_to_temporary<static_guard> == 0);
+
+// Calls that act: the answer of a temporary is about a term that has ended when it is used.
+#define ACTS_BY_NAME(what, call)                                                                   \
+    template <class Guard>                                                                         \
+    inline constexpr bool what = requires(Guard& guard) { guard.call; };                           \
+    template <class Guard>                                                                         \
+    inline constexpr bool what##_of_a_temporary = requires(Guard& guard) { std::move(guard).call; };
+
+inline std::error_code reported;
+ACTS_BY_NAME(renews, renew())
+ACTS_BY_NAME(renews_reporting, renew(reported))
+ACTS_BY_NAME(renews_by, renew(lh::duration{}))
+ACTS_BY_NAME(renews_by_reporting, renew(lh::duration{}, reported))
+ACTS_BY_NAME(renews_if_due, renew_if_due(reported))
+ACTS_BY_NAME(publishes, publish("x"))
+ACTS_BY_NAME(publishes_reporting, publish("x", reported))
+ACTS_BY_NAME(saves, save_checkpoint("x"))
+ACTS_BY_NAME(saves_reporting, save_checkpoint("x", reported))
+ACTS_BY_NAME(completes, complete())
+ACTS_BY_NAME(completes_reporting, complete(reported))
+ACTS_BY_NAME(completes_with_reporting, complete(0, reported))
+ACTS_BY_NAME(fails, fail())
+ACTS_BY_NAME(fails_reporting, fail(reported))
+
+template <class Guard>
+inline constexpr int acts_of_named =
+    renews<Guard> + renews_reporting<Guard> + renews_by<Guard> + renews_by_reporting<Guard> + renews_if_due<Guard> + publishes<Guard> +
+    publishes_reporting<Guard> + saves<Guard> + saves_reporting<Guard> + completes<Guard> + completes_reporting<Guard> +
+    completes_with_reporting<Guard> + fails<Guard> + fails_reporting<Guard>;
+template <class Guard>
+inline constexpr int acts_of_temporary =
+    renews_of_a_temporary<Guard> + renews_reporting_of_a_temporary<Guard> + renews_by_of_a_temporary<Guard> +
+    renews_by_reporting_of_a_temporary<Guard> + renews_if_due_of_a_temporary<Guard> + publishes_of_a_temporary<Guard> +
+    publishes_reporting_of_a_temporary<Guard> + saves_of_a_temporary<Guard> + saves_reporting_of_a_temporary<Guard> +
+    completes_of_a_temporary<Guard> + completes_reporting_of_a_temporary<Guard> + completes_with_reporting_of_a_temporary<Guard> +
+    fails_of_a_temporary<Guard> + fails_reporting_of_a_temporary<Guard>;
+
+static_assert(acts_of_named<lease::guard_type> == 8 && acts_of_temporary<lease::guard_type> == 0);
+static_assert(acts_of_named<permit> == 8 && acts_of_temporary<permit> == 0);
+static_assert(acts_of_named<lh::lease_semaphore<lh::memory_store>::several_guard_type> == 4);
+static_assert(acts_of_temporary<lh::lease_semaphore<lh::memory_store>::several_guard_type> == 0);
+static_assert(acts_of_named<share> == 8 && acts_of_temporary<share> == 0);
+static_assert(acts_of_named<writer> == 4 && acts_of_temporary<writer> == 0);
+static_assert(acts_of_named<set> == 4 && acts_of_temporary<set> == 0);
+static_assert(acts_of_named<mixed_set> == 4 && acts_of_temporary<mixed_set> == 0);
+static_assert(acts_of_named<static_guard> == 3 && acts_of_temporary<static_guard> == 0);
+using run = lh::recurring_run<lease>;
+static_assert(acts_of_named<run> == 13 && acts_of_temporary<run> == 0);
 
 // The end of a term asks nothing.
 static_assert(requires(lease& free) { free.try_acquire().release(); });

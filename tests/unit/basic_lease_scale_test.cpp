@@ -175,7 +175,10 @@ BOOST_AUTO_TEST_CASE(acquiring_and_releasing_allocates_nothing_after_the_first_t
         const long before = allocations;
         for (int i = 0; i < 1000; ++i) lease.try_acquire().release();
         std::error_code ec;
-        for (int i = 0; i < 1000; ++i) lease.try_acquire(ec).renew(ec);
+        for (int i = 0; i < 1000; ++i) {
+            auto guard = lease.try_acquire(ec);
+            guard.renew(ec);
+        }
         return allocations - before;
     };
     lh::basic_lease renewed{memory, "renewed"};

@@ -56,16 +56,16 @@ public:
     /// With several terms it stops at the first loss or failure: the terms after that are not extended.
     /// Throws store_error when a store fails (the right may continue until its deadline), and std::system_error with
     /// errc::not_held when the guard is empty.
-    bool renew() { return renew_or_throw(std::nullopt); }
+    bool renew() & { return renew_or_throw(std::nullopt); }
     /// The same, reported in `ec`: does not throw.
-    bool renew(std::error_code& ec) noexcept { return renew_or_report(std::nullopt, ec); }
+    bool renew(std::error_code& ec) & noexcept { return renew_or_report(std::nullopt, ec); }
 
     /// Extends the right by a new ttl, which later renewals keep. A renewal never makes a term end sooner in the store; with a
     /// shorter ttl this guard's deadline comes sooner. The error is errc::invalid_terms if the ttl can't work with the safety
     /// margin and the policy.
-    bool renew(duration ttl) { return renew_or_throw(ttl); }
+    bool renew(duration ttl) & { return renew_or_throw(ttl); }
     /// The same, reported in `ec`: does not throw.
-    bool renew(duration ttl, std::error_code& ec) noexcept { return renew_or_report(ttl, ec); }
+    bool renew(duration ttl, std::error_code& ec) & noexcept { return renew_or_report(ttl, ec); }
 
     /// Makes `data` visible to everybody who asks the store about the lease, in place of what this term had: an address, as in
     /// "10.0.0.7:8443". At most max_data_bytes (1,024) bytes of UTF-8 without a NUL; empty: nothing. It is part of the term: the
@@ -74,7 +74,7 @@ public:
     /// Throws std::system_error with errc::invalid_data, which says what is wrong, or errc::not_held when the guard is empty; and
     /// store_error when the store fails: then it may be published or not. For guards of one term, and stores that are a
     /// handover_store.
-    bool publish(std::string_view data)
+    bool publish(std::string_view data) &
         requires(Body::is_one_term)
     {
         require_right();
@@ -86,7 +86,7 @@ public:
     }
 
     /// The same, reported in `ec`: does not throw.
-    bool publish(std::string_view data, std::error_code& ec) noexcept
+    bool publish(std::string_view data, std::error_code& ec) & noexcept
         requires(Body::is_one_term)
     {
         require_handover_store();
@@ -101,7 +101,7 @@ public:
     ///
     /// Throws std::system_error with errc::invalid_data, which says what is wrong, or errc::not_held when the guard is empty; and
     /// store_error when the store fails: then it may be saved or not. For guards of one term, and stores that are a checkpointing_store.
-    bool save_checkpoint(std::string_view text)
+    bool save_checkpoint(std::string_view text) &
         requires(Body::is_one_term)
     {
         require_right();
@@ -113,7 +113,7 @@ public:
     }
 
     /// The same, reported in `ec`: does not throw.
-    bool save_checkpoint(std::string_view text, std::error_code& ec) noexcept
+    bool save_checkpoint(std::string_view text, std::error_code& ec) & noexcept
         requires(Body::is_one_term)
     {
         require_checkpointing_store();
@@ -229,6 +229,14 @@ public:
     std::string handover_reason() const&& = delete;  ///< a temporary guard has released: name it, or use try_run()
     std::stop_token handover_token() const&& = delete;  ///< a temporary guard has released: name it, or use try_run()
     void ensure_held() const&& = delete;  ///< a temporary guard has released: name it, or use try_run()
+    bool renew() && = delete;  ///< a temporary guard has released: name it, or use try_run()
+    bool renew(std::error_code&) && = delete;  ///< a temporary guard has released: name it, or use try_run()
+    bool renew(duration) && = delete;  ///< a temporary guard has released: name it, or use try_run()
+    bool renew(duration, std::error_code&) && = delete;  ///< a temporary guard has released: name it, or use try_run()
+    bool publish(std::string_view) && = delete;  ///< a temporary guard has released: name it, or use try_run()
+    bool publish(std::string_view, std::error_code&) && = delete;  ///< a temporary guard has released: name it, or use try_run()
+    bool save_checkpoint(std::string_view) && = delete;  ///< a temporary guard has released: name it, or use try_run()
+    bool save_checkpoint(std::string_view, std::error_code&) && = delete;  ///< the same
 
 private:
     static constexpr void require_handover_store() noexcept

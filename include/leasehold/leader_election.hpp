@@ -58,15 +58,25 @@ public:
     template <std::invocable<term_type&> Lead>
     void run(const std::stop_token& stop, Lead lead)
     {
+        std::error_code ec;
+        run(stop, std::move(lead), ec);
+        if (ec) detail::lease_access::attempts(candidate_.lease()).raise_failure(ec, "run");
+    }
+
+    /// The same, reported in `ec`: throws only std::bad_alloc, and what `lead` or a hook throws.
+    template <std::invocable<term_type&> Lead>
+    void run(const std::stop_token& stop, Lead lead, std::error_code& ec)
+    {
+        ec.clear();
         detail::election_machine machine = candidate_.new_machine();
-        for (;;) {
+        while (!ec) {
             // The clock first, by every compiler, so that a simulated run is the same with each.
             const time_point now = candidate_.clock().now();
             const detail::election_step step = machine.next(now, stop.stop_requested());
             switch (step.action) {
             case detail::election_action::leave: return;
             case detail::election_action::pause: pause(step.until, stop); break;
-            case detail::election_action::campaign: campaign(machine, stop, lead); break;
+            case detail::election_action::campaign: ec = campaign(machine, stop, lead); break;
             }
         }
     }
@@ -84,20 +94,25 @@ private:
     friend detail::election_access;
     using candidate_type = detail::candidate<Lease>;
 
+    // Returns why nothing could watch a term, which ends run().
     template <class Lead>
-    void campaign(detail::election_machine& machine, const std::stop_token& stop, Lead& lead)
+    std::error_code campaign(detail::election_machine& machine, const std::stop_token& stop, Lead& lead)
     {
         std::error_code ec;
         auto& attempts = detail::lease_access::attempts(candidate_.lease());
-        attempts.prepare();
+        if (!attempts.prepare(ec)) return ec;
         auto got = attempts.wait(time_point::max(), stop, ec, typename candidate_type::looking_around{candidate_, machine, stop});
         if (ec) {
             machine.failed(candidate_.clock().now());
             if (options().on_error) options().on_error(attempts.failure(ec, "campaign", got.too_late));
         }
         else if (!got.guard.empty()) {
+            std::error_code unwatched;
+            candidate_.watch(got.guard, unwatched);
+            if (unwatched) return unwatched;
             lead_term(machine, std::move(got.guard), stop, lead);
         }
+        return {};
     }
 
     // Steps down for a function that threw. Must not throw itself, so it ignores a hook that throws.

@@ -4,21 +4,30 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <cerrno>
 #include <chrono>
+#include <stop_token>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 namespace no_threads_test {
 
 struct clock : leasehold::manual_clock {};
+
+int threads_left = 0;
 
 }  // namespace no_threads_test
 
 template <>
 struct leasehold::renewal::runtime_traits<no_threads_test::clock> : leasehold::renewal::runtime_traits<void> {
     template <class Function>
-    static std::thread start(Function&&)
+    static std::thread start(Function&& function)
     {
+        if (no_threads_test::threads_left > 0) {
+            --no_threads_test::threads_left;
+            return leasehold::renewal::runtime_traits<void>::start(std::forward<Function>(function));
+        }
         throw std::system_error{std::make_error_code(std::errc::resource_unavailable_try_again)};
     }
 };
@@ -67,6 +76,41 @@ BOOST_AUTO_TEST_CASE(lack_of_a_thread_is_the_same_exception_for_every_right)
     is_a_system_error("waiting reader", [&] { (void)shared.try_acquire_shared_for(1s); });
     is_a_system_error("writer", [&] { (void)shared.try_acquire(); });
     is_a_system_error("waiting writer", [&] { (void)shared.try_acquire_for(1s); });
+    lh::leader_election election{a};
+    is_a_system_error("election", [&] { election.run({}, [](auto&) { BOOST_ERROR("leads"); }); });
+}
+
+BOOST_AUTO_TEST_CASE(lack_of_a_thread_ends_an_election_which_reports_it)
+{
+    for (const int threads : {0, 3})  // the fourth looks for requests to hand over
+    {
+        const clock time;
+        lh::basic_memory_store store{time};
+        lh::basic_lease lease{store, "leader", 30s, time};
+        lh::leader_election election{lease};
+        threads_left = threads;
+        std::error_code ec;
+        election.run({}, [](auto&) { BOOST_ERROR("leads"); }, ec);
+        BOOST_TEST((ec == std::errc::resource_unavailable_try_again), ec.message());
+        BOOST_TEST(threads_left == 0);
+        BOOST_TEST(store.list().empty());
+    }
+}
+
+BOOST_AUTO_TEST_CASE(election_that_was_stopped_reports_nothing_and_passes_on_what_its_function_throws)
+{
+    threads_left = 10;
+    const clock time;
+    lh::basic_memory_store store{time};
+    lh::basic_lease lease{store, "leader", 30s, time};
+    lh::leader_election election{lease};
+    std::stop_source stop;
+    std::error_code ec = lh::errc::not_held;
+    election.run(stop.get_token(), [&](auto&) { stop.request_stop(); }, ec);
+    BOOST_TEST(!ec, ec.message());
+    lh::leader_election again{lease};
+    BOOST_CHECK_THROW(again.run({}, [](auto&) { throw std::system_error{ENOMEM, std::generic_category()}; }, ec), std::system_error);
+    threads_left = 0;
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -102,6 +102,13 @@ public:
         if (holder && sightings_.is_news(*holder, lease_.owner())) notify(options_.on_leader_observed, *holder);
     }
 
+    // Makes what a term of the guard needs threads for, so that new_term() throws only std::bad_alloc.
+    void watch(const guard_type& guard, std::error_code& ec) const noexcept
+    {
+        if constexpr (hands_over)
+            if (options_.step_down_if_asked) catch_into(ec, [&] { static_cast<void>(guard.handover_token()); });
+    }
+
     // The term of a guard that it was elected with. It does not move: show() it where it is.
     [[nodiscard]] term_type new_term(guard_type guard, election_machine& machine, const std::stop_token& stop)
     {

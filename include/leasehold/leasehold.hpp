@@ -5,7 +5,7 @@
 #pragma GCC system_header
 #endif
 
-// Everything but what needs more than most programs do: the databases, <leasehold/odbc/odbc_store.hpp>; the asynchronous form,
+// Everything but what needs more than most programs do: the databases, <leasehold/odbc.hpp>; the asynchronous form,
 // <leasehold/asio.hpp>; and numbers for Prometheus, <leasehold/metrics.hpp>.
 #include <leasehold/basic_lease.hpp>
 #include <leasehold/basic_static_lease.hpp>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include <leasehold/leasehold.hpp>
-#include <leasehold/odbc/odbc_store.hpp>
+#include <leasehold/odbc.hpp>
 
 #include <iostream>
 

@@ -5,7 +5,7 @@
 #include <leasehold/leasehold.hpp>
 
 #if defined(LEASEHOLD_TEST_ODBC)
-#include <leasehold/odbc/odbc_store.hpp>
+#include <leasehold/odbc.hpp>
 #endif
 
 #endif

@@ -15,9 +15,7 @@
 #include <vector>
 
 #if defined(STRICT_USER_ODBC)
-#include <leasehold/odbc/fence.hpp>
-#include <leasehold/odbc/fence_sql.hpp>
-#include <leasehold/odbc/odbc_store.hpp>
+#include <leasehold/odbc.hpp>
 #endif
 
 #if defined(STRICT_USER_ASIO)

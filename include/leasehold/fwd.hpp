@@ -17,7 +17,7 @@
 #include <string_view>
 #include <type_traits>
 
-// All types of <leasehold/leasehold.hpp> and <leasehold/metrics.hpp>, declared.
+// All public types, declared. Only basic_odbc_store is not: its concepts are in headers that a package of the core alone lacks.
 namespace leasehold::inline v0 {
 
 class fencing_token;
@@ -169,6 +169,44 @@ template <lease_store Store, class Plan>
     requires std::is_invocable_r_v<store_fault, Plan&, const store_call&>
 class faulty_store;
 
+class opentelemetry_hook;
+
+enum class transaction_pooler : std::uint8_t;
+struct expiry_by_observation;
+struct expiry_by_server_clock;
+struct odbc_columns;
+struct odbc_options;
+struct store_health;
+struct with_checkpoints_t;
+
 }  // namespace leasehold::inline v0
+
+namespace leasehold::inline v0::dialect {
+
+struct batch_sql;
+struct checkpoint_sql;
+struct detected;
+struct fence_sql;
+struct generic;
+struct handover_sql;
+struct many_attempts_sql;
+struct mariadb;
+struct name_key_sql;
+struct postgresql;
+struct purge_sql;
+struct server_info;
+struct session_lock_sql;
+struct spec;
+struct sqlite;
+
+}  // namespace leasehold::inline v0::dialect
+
+namespace leasehold::inline v0::odbc {
+
+class queue_ticket;
+class store_base;
+enum class sql_placeholders : std::uint8_t;
+
+}  // namespace leasehold::inline v0::odbc
 
 #endif

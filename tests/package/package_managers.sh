@@ -21,6 +21,7 @@ conan_home()
 }
 
 with_conan=(-pr "$top/conan/system_unixodbc/profile")
+with_odbc=(-o "leasehold/*:with_odbc=True")
 
 links_only_what_the_page_names() # log of conan install, which tells users what to link
 {
@@ -38,7 +39,7 @@ way_conan()
     conan_home
     published "$PWD/public"
     started=$(clock)
-    (cd public && quietly conan create conan "${with_conan[@]}" --build=missing)
+    (cd public && quietly conan create conan "${with_conan[@]}" "${with_odbc[@]}" --build=missing)
     mkdir with_conan
     cp "$here/conan/conanfile.txt" with_conan/
     conan install with_conan "${with_conan[@]}" --output-folder=with_conan >install.log 2>&1 || fail "$(cat install.log)"
@@ -55,7 +56,8 @@ way_conan()
     # shellcheck disable=SC2046  # options, one word each
     PKG_CONFIG_PATH=$PWD/with_conan quietly "$CXX" -std=c++20 "$here/odbc.cpp" -o service \
         $(PKG_CONFIG_PATH=$PWD/with_conan pkg-config --cflags --libs leasehold-odbc)
-    (cd public && quietly conan create conan "${with_conan[@]}" -o "leasehold/*:with_odbc=False")
+    conan create public/conan "${with_conan[@]}" >core.log 2>&1 || fail "$(cat core.log)"
+    if grep -E '^ +odbc/' core.log; then fail "the recipe requires ODBC by default"; fi
     if conan create public/conan "${with_conan[@]}" -s compiler.cppstd=17 >cppstd.log 2>&1; then fail "the recipe takes C++17"; fi
     grep -q "required C++ standard (20)" cppstd.log || fail "no word of C++20: $(cat cppstd.log)"
     if conan create public/conan "${with_conan[@]}" -s compiler=clang -s compiler.version=19 \
@@ -89,9 +91,9 @@ way_conan_asio()
     conan_home
     system_boost
     checkout public
-    quietly conan create public/conan -pr "$PWD/profile" -o "leasehold/*:with_asio=True" -o "leasehold/*:with_odbc=False" --build=missing
+    quietly conan create public/conan -pr "$PWD/profile" -o "leasehold/*:with_asio=True" --build=missing
     quietly conan install --requires "leasehold/$version" -g CMakeDeps -g CMakeToolchain -pr "$PWD/profile" \
-        -o "leasehold/*:with_asio=True" -o "leasehold/*:with_odbc=False" --output-folder=with_conan
+        -o "leasehold/*:with_asio=True" --output-folder=with_conan
     cmake_project installed_asio asio "-DCMAKE_TOOLCHAIN_FILE=$PWD/with_conan/conan_toolchain.cmake" -DCMAKE_BUILD_TYPE=Release
 }
 
@@ -104,7 +106,7 @@ way_conan_opentelemetry()
     quietly conan export "$here/conan/system_opentelemetry"
     cat "$top/conan/system_unixodbc/profile" - >profile <<<'opentelemetry-cpp/*: opentelemetry-cpp/system'
     checkout public
-    local options=(-pr "$PWD/profile" -o "leasehold/*:with_opentelemetry=True" -o "leasehold/*:with_odbc=False")
+    local options=(-pr "$PWD/profile" -o "leasehold/*:with_opentelemetry=True")
     quietly conan create public/conan "${options[@]}" --build=missing
     quietly conan install --requires "leasehold/$version" -g CMakeDeps -g CMakeToolchain "${options[@]}" --output-folder=with_conan
     cmake_project installed_opentelemetry opentelemetry "-DCMAKE_TOOLCHAIN_FILE=$PWD/with_conan/conan_toolchain.cmake" -DCMAKE_BUILD_TYPE=Release
@@ -116,9 +118,9 @@ way_conan_contract()
     conan_home
     system_boost
     checkout public
-    quietly conan create public/conan -pr "$PWD/profile" -tf "" -o "leasehold/*:enable_contract=True" -o "leasehold/*:with_odbc=False" --build=missing
+    quietly conan create public/conan -pr "$PWD/profile" -tf "" -o "leasehold/*:enable_contract=True" --build=missing
     quietly conan install --requires "leasehold/$version" -g CMakeDeps -g CMakeToolchain -pr "$PWD/profile" \
-        -o "leasehold/*:enable_contract=True" -o "leasehold/*:with_odbc=False" --output-folder=with_conan
+        -o "leasehold/*:enable_contract=True" --output-folder=with_conan
     mkdir contract
     contract_project contract "-DCMAKE_TOOLCHAIN_FILE=$PWD/with_conan/conan_toolchain.cmake" \
         -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS_RELEASE=-O0  # run once
@@ -131,7 +133,7 @@ way_conan_center()
     pinned "$PWD/public" "$PWD/leasehold.tar.gz"
     local recipe=$PWD/public/conan/conan_center/recipes/leasehold/all
     sed -i "s|url: .*|url: \"file://$PWD/leasehold.tar.gz\"|" "$recipe/conandata.yml"
-    quietly conan create "$recipe" --version "$version" "${with_conan[@]}" --build=missing
+    quietly conan create "$recipe" --version "$version" "${with_conan[@]}" "${with_odbc[@]}" --build=missing
 }
 
 vcpkg_installs() # option...; what vcpkg.json in this folder asks for
@@ -228,7 +230,7 @@ way_conan_own_odbc()
     export CONAN_HOME=$PWD/conan_home
     quietly conan profile detect
     checkout public
-    quietly conan create public/conan -s compiler.cppstd=20 --build=missing
+    quietly conan create public/conan -s compiler.cppstd=20 "${with_odbc[@]}" --build=missing
     mkdir with_conan
     cp "$here/conan/conanfile.txt" with_conan/
     quietly conan install with_conan -s compiler.cppstd=20 --build=missing --output-folder=with_conan

@@ -104,8 +104,8 @@ def check(recipe, options, rows, page):
     assert there == wanted, f"components {there}, but the page has {wanted}"
     # Conan links the root target to all components. Users who meet its name must not take it for the core's.
     root = recipe.cpp_info.properties["cmake_target_name"]
-    assert root.endswith("do-not-use") and f"not `{root}`" in page, f"the page does not warn of {root}"
-    assert recipe.cpp_info.properties["pkg_config_name"].endswith("do-not-use")
+    assert root == "leasehold::all" and f"not `{root}`" in page, f"the page does not warn of {root}"
+    assert recipe.cpp_info.properties["pkg_config_name"] == "leasehold-all"
     packages = {reference.split("/")[0] for reference in recipe.required}
     used = set()
     for name, component in recipe.cpp_info.components.items():

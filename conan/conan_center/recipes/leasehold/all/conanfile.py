@@ -21,7 +21,7 @@ class LeaseholdConan(ConanFile):
     settings = "os", "arch", "compiler", "build_type"
     options = {"with_odbc": [True, False], "with_asio": [True, False], "with_opentelemetry": [True, False],
                "enable_contract": [True, False]}
-    default_options = {"with_odbc": True, "with_asio": False, "with_opentelemetry": False, "enable_contract": False}
+    default_options = {"with_odbc": False, "with_asio": False, "with_opentelemetry": False, "enable_contract": False}
     no_copy_source = True
 
     def layout(self):
@@ -67,8 +67,8 @@ class LeaseholdConan(ConanFile):
     def package_info(self):
         self.cpp_info.set_property("cmake_file_name", "leasehold")
         # A root target links every component, so that users of the core would link ODBC: no name to be taken for the core's.
-        self.cpp_info.set_property("cmake_target_name", "leasehold::all-do-not-use")
-        self.cpp_info.set_property("pkg_config_name", "leasehold-all-do-not-use")
+        self.cpp_info.set_property("cmake_target_name", "leasehold::all")
+        self.cpp_info.set_property("pkg_config_name", "leasehold-all")
         core = self._component("core", "leasehold::leasehold", "leasehold")
         if self.settings.os in ("Linux", "FreeBSD"):
             core.system_libs = ["pthread"]

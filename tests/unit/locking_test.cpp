@@ -12,11 +12,24 @@
 #include <system_error>
 #include <thread>
 #include <utility>
+#include <vector>
 
 namespace locking_test {
 
 namespace lh = leasehold;
 using namespace std::chrono_literals;
+
+// Counts how often a lock's thread is compared with the calling one, which each entry of a list that is searched costs.
+struct counting_clock : lh::manual_clock {};
+long comparisons = 0;
+struct counted_thread {
+    lh::renewal::thread_number number;
+    friend bool operator==(const counted_thread& a, const counted_thread& b) noexcept
+    {
+        ++comparisons;
+        return a.number == b.number;
+    }
+};
 
 struct fixture {
     auto lease(std::string_view name = "n", const std::string& owner = "o")
@@ -31,9 +44,15 @@ struct fixture {
 namespace {
 
 bool is_deadlock(const std::system_error& e) { return e.code() == std::errc::resource_deadlock_would_occur; }
+bool is_not_permitted(const std::system_error& e) { return e.code() == std::errc::operation_not_permitted; }
 
 }  // namespace
 }  // namespace locking_test
+
+template <>
+struct leasehold::renewal::runtime_traits<locking_test::counting_clock> : leasehold::renewal::runtime_traits<void> {
+    static locking_test::counted_thread this_thread() noexcept { return {leasehold::renewal::this_thread()}; }
+};
 
 BOOST_FIXTURE_TEST_SUITE(locking_test, fixture)
 
@@ -68,6 +87,40 @@ BOOST_AUTO_TEST_CASE(two_leases_of_one_name_exclude_each_other_in_one_thread)
     b.unlock();
 }
 
+BOOST_AUTO_TEST_CASE(what_one_lease_has_locked_is_no_lock_of_another_of_that_name)
+{
+    auto a = lease(), b = lease("n", "other");
+    a.lock();
+    BOOST_TEST(b.guard().empty());
+    BOOST_CHECK_EXCEPTION(b.unlock(), std::system_error, is_not_permitted);
+    BOOST_TEST(a.guard().held());
+    a.unlock();
+}
+
+BOOST_AUTO_TEST_CASE(locking_searches_no_list_of_the_locks_of_other_leases)
+{
+    const counting_clock time;
+    lh::basic_memory_store many{time};
+    using lease_type = lh::basic_lease<lh::basic_memory_store<counting_clock>, counting_clock>;
+    lease_type l{many, "n", 1h, time};
+    const auto comparisons_of_a_lock = [&] {
+        comparisons = 0;
+        l.lock();
+        BOOST_TEST(l.guard().held());
+        l.unlock();
+        return comparisons;
+    };
+    const long alone = comparisons_of_a_lock();
+    BOOST_TEST(alone > 0);
+    std::vector<std::unique_ptr<lease_type>> others;
+    for (int i = 0; i < 100; ++i) {
+        others.push_back(std::make_unique<lease_type>(many, "other/" + std::to_string(i), 1h, time));
+        others.back()->lock();
+    }
+    BOOST_TEST(comparisons_of_a_lock() == alone);
+    for (auto& each : others) each->unlock();
+}
+
 // The next thread is likely to have the memory, and the number, of the one that has ended.
 BOOST_AUTO_TEST_CASE(thread_that_has_ended_is_not_taken_for_the_next_one)
 {
@@ -90,7 +143,6 @@ BOOST_AUTO_TEST_CASE(thread_that_has_ended_is_not_taken_for_the_next_one)
 BOOST_AUTO_TEST_CASE(unlock_of_a_thread_that_has_locked_nothing_is_an_error_and_ends_no_other_lock)
 {
     BOOST_TEST_PASSPOINT();
-    const auto is_not_permitted = [](const std::system_error& e) { return e.code() == std::errc::operation_not_permitted; };
     auto l = lease();
     BOOST_CHECK_EXCEPTION(l.unlock(), std::system_error, is_not_permitted);
     l.lock();

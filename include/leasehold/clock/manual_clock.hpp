@@ -67,7 +67,8 @@ public:
             if (!shared_->settled(s)) s.given_up = true;
     }
 
-    /// See waitable_clock. Returns true if anybody but advance() woke `w`, also if `t` has come before this thread ran.
+    /// See waitable_clock. Returns true if anybody but advance() woke `w`, also if `t` has come before this thread ran. False if `t` has
+    /// come before the call: a wake then stays.
     bool wait_until(waker& w, time_point t) const
     {
         {

@@ -105,8 +105,10 @@ public:
     // Makes what a term of the guard needs threads for, so that new_term() throws only std::bad_alloc.
     void watch(const guard_type& guard, std::error_code& ec) const noexcept
     {
-        if constexpr (hands_over)
+        if constexpr (hands_over) {
+            lease_access::decline_up_to(guard, options_.priority);  // before the look that handover_token() begins
             if (options_.step_down_if_asked) catch_into(ec, [&] { static_cast<void>(guard.handover_token()); });
+        }
     }
 
     // The term of a guard that it was elected with. It does not move: show() it where it is.

@@ -47,6 +47,7 @@ struct shard_ask {
 // What a member does after a look, in this order.
 struct shard_actions {
     std::vector<std::size_t> drain;      // ask the work on them to end; each is given back when it has ended
+    std::vector<std::size_t> lost;       // somebody has had a later term; told with each look
     std::vector<std::size_t> give_back;  // release them
     std::vector<std::size_t> take;       // try to acquire them
     std::vector<shard_ask> ask;          // ask their holders to hand them over
@@ -88,6 +89,7 @@ public:
         shard_actions todo;
         todo.share = plan.share(look.me);
         todo.drain.reserve(mine_.size());
+        todo.lost.reserve(mine_.size());
         for (const auto& [shard, mine] : mine_)
             if (mine.is == state::ended) todo.give_back.push_back(shard);
         take(plan, look, shards, now, todo);
@@ -292,7 +294,9 @@ private:
         // A row with a later term says that this one is over, sooner than a renewal may: whoever has the shard, this member works on it.
         for (const seen_row& row : look.rows) {
             const auto found = mine_.find(row.shard);
-            if (found != mine_.end() && found->second.token < row.token) drain(row.shard, nobody, look, now, todo);
+            if (found == mine_.end() || found->second.is == state::ended || found->second.token >= row.token) continue;
+            drain(row.shard, nobody, look, now, todo);
+            todo.lost.push_back(row.shard);
         }
     }
 

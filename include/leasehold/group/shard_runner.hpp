@@ -370,12 +370,7 @@ private:
                 if (each.second->finished) ended.push_back(each.second);
             }
         }
-        for (const auto& each : lost) {
-            each->told_lost = true;
-            s.machine.give_up(each->shard->index(), clock_.now());
-            count_up(&shard_statistics::lost);
-            tell({.kind = shard_event_kind::lost, .shard = each->shard->index(), .token = each->shard->token()});
-        }
+        for (const auto& each : lost) lose(s, *each);
         if (ended.empty()) return;
         std::vector<typename lease_type::guard_type> guards;
         guards.reserve(ended.size());
@@ -403,6 +398,14 @@ private:
             count_up(&shard_statistics::given_back);
             tell({.kind = shard_event_kind::given_back, .shard = index, .token = each->shard->token()});
         }
+    }
+
+    void lose(session& s, job_type& job)
+    {
+        if (std::exchange(job.told_lost, true)) return;
+        s.machine.give_up(job.shard->index(), clock_.now());
+        count_up(&shard_statistics::lost);
+        tell({.kind = shard_event_kind::lost, .shard = job.shard->index(), .token = job.shard->token()});
     }
 
     // Follows what resize() has changed. True: it was something.
@@ -464,6 +467,8 @@ private:
         }
         if (share_changed) tell({.kind = shard_event_kind::share_changed});
         for (const std::size_t each : todo.drain) drain(each);
+        for (const std::size_t each : todo.lost)
+            if (const std::shared_ptr<job_type> mine_still = job_of(each)) lose(s, *mine_still);
         if (take(s, todo.take, start)) renew_together(s);
         ask(todo.ask);
         for (const std::size_t each : todo.late) {

@@ -395,12 +395,13 @@ public:
         if (!watches) return {};
         const std::lock_guard lock{mutex_};
         // This may throw, so it comes before the term listens: from then on only renewals ask the store.
-        const std::stop_source stop = held->signals_requests() ? held->handover->stop : detail::new_stop_source();
+        const bool signalled = held->signals_requests();
+        const std::stop_source stop = signalled ? held->handover->stop : detail::new_stop_source();
         std::error_code ec;
         listen(held, ec);
         if (ec) detail::throw_exception(std::system_error{ec});
         held->handover->stop = stop;
-        engine_.look(self_);
+        if (!signalled) engine_.look(self_);
         return stop.get_token();
     }
 

@@ -378,9 +378,9 @@ concept batch_acquiring_store = lease_store<S> && detail::store_can_acquire_many
 /// | s.handover_requested(name, owner, token, ec) | std::optional<std::string> | the reason, if that very term is unexpired and has been asked |
 ///
 /// Data and request are part of the term: inspect() shows them while it is unexpired and not released, and the next term has
-/// neither. A reason of the form "priority 7" is that of a candidate, which asks again by itself: it had better leave a reason of another
-/// form in place, which it did not see when it asked. None of the three operations grants, extends or ends a term. Everything else is as
-/// for lease_store.
+/// neither. A reason of the form "priority 7" is that of a candidate, and "as shard 3 of ID" that of a member of a shard_group. Both ask
+/// again by themselves: they had better leave a reason of another form in place, which they did not see when they asked.
+/// None of the three operations grants, extends or ends a term. Everything else is as for lease_store.
 template <class S>
 concept handover_store = lease_store<S> && detail::store_can_publish<S> && detail::store_can_request_handover<S> &&
                          detail::store_can_tell_requested_handover<S>;

@@ -100,6 +100,28 @@ BOOST_AUTO_TEST_CASE(term_whose_work_has_ended_in_time_is_not_lost)
     BOOST_TEST(events["given_back"] == 1);
 }
 
+BOOST_AUTO_TEST_CASE(term_that_another_has_had_since_is_lost_though_no_renewal_has_failed)
+{
+    steps(4s);
+    BOOST_REQUIRE(works.size() == 2U);
+    const lh::fencing_token ours = works.at(0)->shard->token();
+    BOOST_REQUIRE(store.force_release("orders/0"));
+    std::error_code ec;
+    BOOST_REQUIRE(store.try_acquire("orders/0", "another", 1h, ec).token > ours);
+    BOOST_TEST(runner.resize(3, ec).empty());  // so that it looks now, before the next renewal
+    BOOST_REQUIRE(!ec);
+    step();
+    BOOST_REQUIRE(works.at(0)->shard->draining());
+    BOOST_REQUIRE(works.at(0)->shard->held());
+    runner.finished(*works.at(0), false, {});
+    step();
+    step();
+    BOOST_TEST(runner.statistics().lost == 1U);
+    BOOST_TEST(events["lost"] == 1);
+    BOOST_TEST(runner.statistics().given_back == 0U);
+    BOOST_TEST(events["given_back"] == 0);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace shard_runner_test

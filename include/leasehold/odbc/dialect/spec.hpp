@@ -179,7 +179,7 @@ inline handover_sql plain_handover()
     h.published = "select {data} from {table} where {this term} and {seen live} and {data_token} = {token}";
     h.request = "update {table by name} set {request} = :data, {request_token} = {token} where {name} = :name and {owner} <> '' and {live}";
     h.request_of_candidate = h.request + " and ({request_token} is null or {request_token} <> {token} or {request} like 'priority %'"
-                                         " or {request} like 'as shard %')";
+                                         " or {request} like 'as shard % of %')";
     h.requested = "select {request} from {table} where {this term} and {seen live} and {request_token} = {token}";
     h.said = "select {token}, {data and request} from {table} where {name} = :name and {seen live}";
     return h;

@@ -34,8 +34,8 @@ outcome<bool> publish_flow(flow_database auto& db, std::int64_t token, std::stri
 // has come since it looked.
 outcome<bool> request_flow(flow_database auto& db, std::string_view reason)
 {
-    const bool of_candidate = leasehold::detail::is_repeated(reason);
-    return write_and_check(db, of_candidate ? statement::request_of_candidate : statement::request, statement::said,
+    const bool repeated = leasehold::detail::is_repeated(reason);
+    return write_and_check(db, repeated ? statement::request_of_candidate : statement::request, statement::said,
                            [&] { return db.has_text(column::request); });
 }
 

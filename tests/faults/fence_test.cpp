@@ -57,6 +57,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(takes_the_term_of_a_leader_and_of_a_shard_as_well_
     std::stop_source stop;
     int fenced = 0;
     const auto work = [&](auto& term) {
+        if (stop.stop_requested()) return;
         if (term.store() == &s.store && lh::odbc::fence(s.mine.handle(), term)) ++fenced;
         if (lh::odbc::save_checkpoint(s.mine.handle(), term, "offset=4711")) ++fenced;
         s.mine.commit();
@@ -68,7 +69,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(takes_the_term_of_a_leader_and_of_a_shard_as_well_
     BOOST_TEST(fenced == 2);
     BOOST_TEST(s.others_store.checkpoint(leads.name()).value().text == "offset=4711");
     stop = std::stop_source{};
-    lh::shard_group shards{s.store, s.name + " shared", 1, lh::shard_options{.ttl = 3s}};
+    lh::shard_group shards{s.store, s.name + " shared", 1, lh::shard_options{.ttl = 9s}};
     shards.run(stop.get_token(), work);
     BOOST_TEST(fenced == 4);
     BOOST_TEST(s.others_store.checkpoint(s.name + " shared/0").value().text == "offset=4711");

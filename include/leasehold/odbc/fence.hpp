@@ -172,7 +172,8 @@ bool fence(SQLHDBC, const Guard&, std::error_code&) = delete;  ///< it has sever
 ///
 /// The row is locked until the transaction ends, on every database, and the holder's own renewals wait for that: call it last, just before
 /// the commit, and keep the transaction much shorter than the ttl and the store's call_timeout. At repeatable read and above a
-/// renewal after the transaction's snapshot is errc::store_conflict on PostgreSQL: begin again, or use read committed.
+/// renewal after the transaction's snapshot is errc::store_conflict on PostgreSQL, and on MariaDB with innodb_snapshot_isolation, its
+/// default since 11.6: begin again, or use read committed.
 ///
 /// Everything else is as for fence(). Throws std::system_error with errc::invalid_data for a text that can't be a checkpoint, too.
 template <class Guard>

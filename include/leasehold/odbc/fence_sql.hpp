@@ -138,8 +138,8 @@ template <dialect::odbc_dialect Dialect>
 /// then. The holder's own renewals wait as well: run it last, where fence_sql() has to be the first.
 ///
 /// It needs no fence in front, except where the transaction may have read before the term began: the statement doesn't notice that at read
-/// committed, nor on MariaDB and MySQL at repeatable read, their default, where it judges the latest row and not that of the snapshot. So
-/// begin the transaction after the grant there, or run fence_sql() first.
+/// committed, nor on MySQL and MariaDB before 11.6 at repeatable read, their default, where it judges the latest row and not that of the
+/// snapshot. So begin the transaction after the grant there, or run fence_sql() first.
 ///
 /// On MariaDB and MySQL the expiry needs microseconds, as create_schema() makes it. In a column that keeps less, a save of the text that is
 /// there changes nothing, and a connection without CLIENT_FOUND_ROWS counts no row for it, as if the term were over.

@@ -89,7 +89,44 @@ std::optional<lh::fire_time> completes(Job& job)
     return run.fire();
 }
 
+// A store whose reads lag for a while, as those of a node of a cluster may.
+struct lagging_store : lh::forwarding_store<memory, lagging_store> {
+    using forwarding_store::forwarding_store;
+
+    std::optional<lh::checkpoint_record> checkpoint(std::string_view name, std::error_code& ec)
+    {
+        auto saved = underlying().checkpoint(name, ec);
+        return older ? older : saved;
+    }
+
+    lh::checkpoint_look look_at_checkpoint(std::string_view name, std::error_code& ec)
+    {
+        auto seen = underlying().look_at_checkpoint(name, ec);
+        if (older) seen.saved = older;
+        return seen;
+    }
+
+    std::optional<lh::checkpoint_record> older;
+};
+
 }  // namespace
+
+BOOST_FIXTURE_TEST_CASE(fire_that_was_begun_after_a_read_that_lagged_is_not_completed_again, scene)
+{
+    auto first = host("first");
+    BOOST_TEST((completes(first) == last_night));
+    lagging_store lagging{store};
+    lagging.older = store.checkpoint("report");
+    clock.advance(24h);
+    BOOST_TEST((completes(first) == last_night + 24h));
+    lh::recurring job{lagging, "report", nightly, clock, lh::fixed_owner_id{"second"}, lh::no_renewal{}};
+    auto run = job.try_begin();
+    BOOST_REQUIRE(run.held());
+    BOOST_TEST((run.fire() == last_night + 24h));
+    lagging.older.reset();
+    BOOST_TEST(!run.complete());
+    BOOST_TEST(first.last().value().owner == "first");
+}
 
 BOOST_FIXTURE_TEST_CASE(fire_is_completed_also_if_a_purge_has_removed_the_record_that_the_host_knows, scene)
 {

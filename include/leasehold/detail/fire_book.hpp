@@ -181,7 +181,7 @@ public:
             for (bool again = false; replaced && !written;) {
                 written = save(token, *replaced, text, ec);
                 if (!ec) {
-                    if (!written) replaced = to_be_replaced(*replaced, record.passed, ec);
+                    if (!written) replaced = to_be_replaced(token, *replaced, record, ec);
                     if (!written && replaced && !replaced->empty() && !saves_text) {
                         take_over_text(record, own_text(*replaced));
                         text = to_text(record);
@@ -358,15 +358,18 @@ private:
     }
 
     // After a save that wrote nothing: the text that the next try replaces. That is a save of this term whose answer got lost, or nothing,
-    // after a purge. None: the term is over, or that save has done more than `passed`.
-    std::optional<std::string> to_be_replaced(std::string_view replaced, std::optional<fire_time> passed, std::error_code& ec)
+    // after a purge. None: the term is over, or what is there has done more than `record`, or another term has completed the fire.
+    std::optional<std::string> to_be_replaced(fencing_token token, std::string_view replaced, const fire_record& record, std::error_code& ec)
     {
         if (!checkpoint_replacing_store<Store>) return std::nullopt;
         std::optional<checkpoint_record> saved = saved_in_store(ec);
         if (!saved) saved.emplace();
         if (ec || saved->text == replaced) return std::nullopt;
         const std::optional<fire_record> there = read_fire_record(saved->text);
-        return there && there->passed <= passed ? std::optional{std::move(saved->text)} : std::nullopt;
+        if (!there || there->passed > record.passed) return std::nullopt;
+        const bool completes = record.last && !record.open && record.last->fire == record.passed;
+        if (completes && there->passed == record.passed && saved->token != token) return std::nullopt;
+        return std::move(saved->text);
     }
 
     Store& store_;

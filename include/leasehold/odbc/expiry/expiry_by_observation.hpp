@@ -57,9 +57,9 @@ namespace leasehold::inline v0::dialect {
                 " where {this live term}";
     d.force_release = "update {table by name} set {version} = :version, {ttl} = 0"
                       " where {name} = :name and {token} = :token and {live}";
-    std::string look = std::move(d.checkpoint.look);
-    d.checkpoint = plain_checkpoint();
-    d.checkpoint.look = std::move(look);
+    checkpoint_sql judged_by_clock = std::exchange(d.checkpoint, plain_checkpoint());
+    d.checkpoint.look = std::move(judged_by_clock.look);
+    d.checkpoint.saved_fenced = std::move(judged_by_clock.saved_fenced);  // the fence has judged the term
     d.list = "select {token}, {ttl}, {owner}, {name}, {data and request} from {table} where {name} <> '' and {live}";
     return d;
 }

@@ -13,7 +13,8 @@ using namespace std::chrono_literals;
 namespace {
 
 // Milliseconds since the start, in 32 bits, which one instruction reads. A clock for more than 49 days must count overflows
-// too.
+// too. The store calls now() with interrupts off, so now() must be right there, and in an interrupt: read high, low, high again, and count
+// an overflow that is pending.
 volatile std::uint32_t ticks = 0;
 
 void let_pass(std::chrono::milliseconds time) { ticks = ticks + static_cast<std::uint32_t>(time.count()); }

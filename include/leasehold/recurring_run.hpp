@@ -161,6 +161,9 @@ public:
     /// the lease was lost, or the fire is completed already; roll back. The fire is completed when you commit. Call it last: until your
     /// transaction has ended, renewals, and all other functions that do I/O, wait for it. After a commit whose outcome is not known, do the
     /// work again in another transaction, and call it again: false if the first one was committed, so nothing is done twice.
+    /// But where your connection and the store's lead to different nodes of a cluster (Galera, Group Replication), the store may read the
+    /// state from before that commit, and it may be true again: make its reads wait (in on_connect, on Galera
+    /// `set wsrep_sync_wait = 1`, on Group Replication `set group_replication_consistency = 'BEFORE'`), or connect to one node only.
     template <class Connection>
         requires(!std::is_same_v<std::remove_cvref_t<Connection>, std::error_code>)
     bool complete(Connection&& connection) &

@@ -24,6 +24,11 @@ class waker;
 /// clocks are equal share the threads that renew and watch them. If a clock has data but no `==`, every lease needs
 /// threads of its own.
 ///
+/// A store without an operating system calls now() inside its mutex, with interrupts off, and in an interrupt: now() must be right there.
+/// If a counter of the hardware is extended to 64 bits by an interrupt at its overflow, that interrupt may be pending. So read high, low,
+/// high again until both are the same, and count an overflow that is pending if low is in its lower half. The interrupt clears the flag
+/// and adds to high with interrupts off. Otherwise a term's end can be an overflow too early, and two hold.
+///
 /// Minimal model, for leases with no_renewal, whose loss is not signalled but only seen by held() and remaining():
 ///
 ///     struct tick_clock {

@@ -126,7 +126,9 @@ inline void throw_of_fence(std::error_code ec, std::string_view doing, std::stri
 ///
 /// Throws std::system_error with std::errc::invalid_argument in autocommit mode; store_error when the database fails,
 /// among them errc::store_conflict where the transaction has to be begun again (a snapshot from before the term, or SQLite
-/// busy). PostgreSQL aborts a transaction in which a statement has failed, so roll back.
+/// busy). After any error, also of a statement of your own, roll back and begin again with the fence. PostgreSQL aborts a transaction in
+/// which a statement has failed. MariaDB and MySQL roll all of it back, the fence included, after a deadlock (1213; also 1205 with
+/// innodb_rollback_on_timeout): what is written after that without a new fence is not protected.
 /// Thread safety: as the guard's and the connection's.
 template <class Guard>
 [[nodiscard]] bool fence(SQLHDBC connection, const Guard& guard)

@@ -69,8 +69,10 @@ public:
         ends.wait();
     }
 
+    // Returns when the member is in the group, or has refused to run: one that begins later would find the others' shards taken.
     member& join(std::string id, std::size_t count, leasehold::shard_options options = {})
     {
+        const std::string row = "orders/members/" + id;
         options.ttl = ttl;
         options.id = std::move(id);
         options.on_event = [this, own = options.id](const leasehold::shard_event& event) {
@@ -86,6 +88,10 @@ public:
                 joined.stop.get_token(), [this](auto& shard) { watch(shard); }, joined.error);
             joined.returned = true;
         }};
+        static_cast<void>(eventually([&] {
+            std::error_code ec;
+            return joined.returned || store_.inspect(row, ec).has_value();
+        }));
         return joined;
     }
 
@@ -96,7 +102,7 @@ public:
             if (eventually(so, std::chrono::milliseconds{5}, std::chrono::milliseconds{1})) return true;
             clock_.advance(std::chrono::milliseconds{250});
         }
-        return so();
+        return eventually(so);
     }
 
     void pass(std::chrono::milliseconds time)

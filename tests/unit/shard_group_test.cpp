@@ -180,7 +180,7 @@ BOOST_FIXTURE_TEST_SUITE(shard_group_test, scene)
 BOOST_AUTO_TEST_CASE(members_that_start_together_share_evenly_without_a_move)
 {
     for (const char* id : {"a", "b", "c"}) group.join(id, 12);
-    BOOST_TEST(group.comes([&] { return group.shares_are({4, 4, 4}); }));
+    BOOST_TEST(group.comes([&] { return group.shares_are({4, 4, 4}) && group.terms() >= 12; }));  // the work of a shard may begin later
     group.pass(20s);
     BOOST_TEST(group.shares_are({4, 4, 4}));
     BOOST_TEST(group.doubles() == 0);
@@ -193,7 +193,7 @@ BOOST_AUTO_TEST_CASE(one_that_joins_gets_its_share_from_those_that_have_most_and
     group.join("b", 12);
     BOOST_TEST(group.comes([&] { return group.shares_are({6, 6}); }));
     group.join("c", 12);
-    BOOST_TEST(group.comes([&] { return group.shares_are({4, 4, 4}); }));
+    BOOST_TEST(group.comes([&] { return group.shares_are({4, 4, 4}) && group.terms() >= 12 + 4; }));
     group.pass(20s);
     BOOST_TEST(group.terms() == 12 + 4);
     BOOST_TEST(group.doubles() == 0);

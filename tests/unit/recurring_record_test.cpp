@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // The record of a name's fires: when it is gone, replaced, made by another version, or has no room.
 #include <leasehold/leasehold.hpp>
+#include <support/eventually.hpp>
 #include <support/refused.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -22,6 +23,7 @@ BOOST_AUTO_TEST_SUITE(recurring_record_test)
 
 namespace lh = leasehold;
 using namespace std::chrono_literals;
+using leasehold_test::eventually;
 using leasehold_test::refused;
 
 namespace {
@@ -163,16 +165,20 @@ BOOST_FIXTURE_TEST_CASE(purge_of_the_record_lets_run_repeat_no_fire, scene)
         lh::recurring job{purged, "report", nightly, options, clock, lh::no_renewal{}};
         job.run(stop.get_token(), [&](auto& run) { done.push_back(run.fire()); });
     }};
-    while (clock.sleepers() == 0) std::this_thread::yield();  // it has begun, and waits for its first fire
+    const struct ends_with_test {
+        std::stop_source& of;
+        ~ends_with_test() { of.request_stop(); }
+    } ends{stop};
+    BOOST_TEST_REQUIRE(eventually([&] { return clock.sleepers() > 0; }));  // it has begun, and waits for its first fire
     const auto a_day_later = [&](std::size_t fires) {
         clock.advance(24h);
-        while (completed < fires) std::this_thread::yield();
+        BOOST_TEST_REQUIRE(eventually([&] { return completed >= fires; }));
     };
     a_day_later(1);
     a_day_later(2);
     // Somebody else's term, after which the host reads the record again.
     lh::basic_lease other{purged, "report", clock, lh::no_renewal{}};
-    while (!other.try_run([&] { purged.purged = true; })) std::this_thread::yield();
+    BOOST_TEST_REQUIRE(eventually([&] { return static_cast<bool>(other.try_run([&] { purged.purged = true; })); }));
     a_day_later(3);
     stop.request_stop();
     runs.join();

@@ -337,7 +337,7 @@ BOOST_FIXTURE_TEST_CASE(permits_that_are_kept_for_nobody_are_free_in_the_end, sc
     BOOST_TEST(store.leases.try_acquire("licences/^", "another process", 20s, ec).granted());
     std::atomic<bool> got = false;
     const std::jthread waits{[&] { got = is_held(semaphore.acquire()); }};
-    BOOST_TEST(come_to(1));
+    BOOST_TEST(eventually([&] { return store.tickets == 1; }));
     BOOST_TEST(come_to(0));
     BOOST_TEST(eventually([&] { return got.load(); }));
 }

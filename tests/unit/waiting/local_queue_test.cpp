@@ -97,7 +97,7 @@ BOOST_AUTO_TEST_CASE(waiter_through_a_decorator_is_not_kept_by_the_end_of_a_form
     std::atomic<int> attempts = 0;
     lh::hooked_store first{memory, counting_attempts{attempts}}, second{memory, counting_attempts{attempts}};
     lh::basic_lease holder{memory, "n", 1h};
-    lh::basic_lease a{first, "n", 200ms, lh::no_renewal{}}, b{second, "n", 200ms, lh::no_renewal{}};
+    lh::basic_lease a{first, "n", 1500ms, lh::no_renewal{}}, b{second, "n", 1500ms, lh::no_renewal{}};
     auto guard = holder.try_acquire();
     std::atomic<int> granted = 0;
     const auto take = [&granted](auto& lease) {

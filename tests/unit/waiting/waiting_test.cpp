@@ -28,9 +28,9 @@ namespace {
 
 constexpr lh::lease_terms terms{.ttl = 10s};
 
-bool are_waiting(std::size_t threads)
+bool are_waiting(std::size_t threads, lh::duration at_most = 10s)
 {
-    return eventually([threads] { return lh::waiting::own_queue::threads_waiting() == threads; });
+    return eventually([threads] { return lh::waiting::own_queue::threads_waiting() == threads; }, at_most);
 }
 
 struct counted {
@@ -338,7 +338,7 @@ BOOST_AUTO_TEST_CASE(however_many_threads_wait_the_store_sees_one)
             threads.emplace_back([&] {
                 if (is_held(shared.acquire(stop.get_token()))) ++granted;
             });
-        BOOST_TEST(are_waiting(200));
+        BOOST_TEST(are_waiting(200, 1min));
         BOOST_TEST(eventually([&] { return count.attempts == 1; }));
         BOOST_TEST(throughout([&] { return count.attempts == 1; }, 30ms));
         stop.request_stop();

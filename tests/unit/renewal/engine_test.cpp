@@ -233,7 +233,7 @@ BOOST_AUTO_TEST_CASE(ten_thousand_terms_need_five_threads)
         many.back()->on_step = [] { return true; };
     }
     r.clock.advance(11s);
-    BOOST_TEST(eventually([&] { return std::ranges::all_of(many, [](const auto& p) { return p->renewals == 1; }); }));
+    BOOST_TEST(eventually([&] { return std::ranges::all_of(many, [](const auto& p) { return p->renewals == 1; }); }, 60s));
     BOOST_TEST(thread_count() - before <= 2 + manual_engine::workers_max);
 }
 

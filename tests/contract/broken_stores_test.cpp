@@ -212,8 +212,8 @@ std::vector<std::string> failures_with(const std::string& defect_name, const std
                                        "--report_sink=stdout", "--report_level=detailed", "--run_test=*/*/" + cases, "--",
                                        defect_name},
                                       {.capture = true}};
-    std::istringstream report{run.read_all()};
-    const bool passed = run.wait().success();
+    std::istringstream report{run.read_all(std::chrono::minutes{5})};
+    const bool passed = run.wait(std::chrono::minutes{1}).success();
     std::vector<std::string> failed;
     for (std::string line; std::getline(report, line);) {
         const std::size_t begin = line.find("Test case \"");

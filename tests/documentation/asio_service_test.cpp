@@ -12,7 +12,7 @@ BOOST_AUTO_TEST_CASE(leadership_goes_on_after_an_end_and_after_a_kill)
 {
     postgresql_server server;
     child_process test{{"bash", ASIO_SERVICE_TEST, ASIO_SERVICE, server.connection_string()}};
-    BOOST_TEST(test.wait() == exit_status{});
+    BOOST_TEST(test.wait(5min) == exit_status{});
 }
 
 BOOST_AUTO_TEST_CASE(replicas_that_start_at_the_same_moment_all_start_and_one_leads)

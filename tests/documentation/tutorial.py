@@ -29,7 +29,7 @@ def typed(lines, folder):
     if shutil.which("ccache"):
         lines = re.sub(rf"^{re.escape(COMPILER)}", f"ccache {COMPILER}", lines, flags=re.M)
     # Processes that are in the background when this ends are the step's mistake, and would keep the pipe open.
-    ran = subprocess.run(["bash", "-c", lines], cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=200, check=False)
+    ran = subprocess.run(["bash", "-c", lines], cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=900, check=False)
     return ran.stdout, ran.stderr
 
 

@@ -234,6 +234,7 @@ BOOST_AUTO_TEST_CASE(waiter_asks_once_a_ttl_although_a_list_shows_too_few)
         BOOST_TEST(three.held());
         done = true;
     }};
+    BOOST_TEST(eventually([&] { return clock.sleepers() > 0; }));
     const lh::time_point begun = clock.now();
     BOOST_TEST(eventually([&] {
         if (!done) clock.advance(1s);
@@ -293,6 +294,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(first_in_the_line_is_not_overtaken_by_who_wants_le
         first = ++order;
     }};
     BOOST_TEST_PASSPOINT();
+    BOOST_TEST(eventually([&] { return s.clock.sleepers() >= 2; }), "beside the renewals, the waiter, in the line");
     BOOST_TEST(throughout([&] { return order == 0; }, 30ms));
     std::jthread wants_one{[&] {
         const auto permit = semaphore.acquire();

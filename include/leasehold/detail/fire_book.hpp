@@ -359,7 +359,8 @@ private:
 
     // After a save that wrote nothing: the text that the next try replaces. That is a save of this term whose answer got lost, or nothing,
     // after a purge. None: the term is over, or what is there has done more, or another term has completed the fire.
-    std::optional<std::string> to_be_replaced(fencing_token token, std::string_view replaced, const fire_record& record, std::error_code& ec)
+    std::optional<std::string> to_be_replaced(fencing_token token, std::string_view replaced, const fire_record& record,
+                                              std::error_code& ec)
     {
         if (!checkpoint_replacing_store<Store>) return std::nullopt;
         std::optional<checkpoint_record> saved = saved_in_store(ec);

@@ -52,7 +52,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_set_of_another_process_is_handed_over_when_it_is
     lh::async_release(std::move(held.result), released.on(s.io.context));
     BOOST_TEST((released.get().result == lh::release_outcome::released));
     auto one = waiter.get();
-    BOOST_TEST((steady_now() - begun < woken_within));
+    if constexpr (Database::has_queue) BOOST_TEST((steady_now() - begun < woken_within));
     BOOST_TEST((!one.ec && one.result.held()));
     BOOST_TEST(s.taken() == 1u);
     one.result.release();

@@ -30,7 +30,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_release_in_another_process_hands_over_to_an_asyn
     const auto begun = steady_now();
     BOOST_TEST((held.release() == lh::release_outcome::released));
     auto end = waiter.get();
-    BOOST_TEST((steady_now() - begun < woken_within));
+    if constexpr (On::queues_at_server) BOOST_TEST((steady_now() - begun < woken_within));
     BOOST_TEST(!end.ec);
     BOOST_TEST(end.result.held());
     BOOST_TEST(s.taken() == kind::own_rows);

@@ -28,7 +28,8 @@ namespace lh = leasehold;
 using namespace std::chrono_literals;
 
 inline constexpr auto lock_timeout = 1s;
-inline constexpr auto call_timeout = 4s;
+inline constexpr auto call_timeout = 20s;
+
 struct postgresql_database {
     using store_type = lh::odbc_store;
     static constexpr bool renewals_pass = true;

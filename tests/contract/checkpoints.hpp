@@ -99,7 +99,7 @@ void add_checkpoints(case_list<Fixture> cases)
             BOOST_TEST((look(s.name()).saved == checkpoint_record{"x", token}));
             BOOST_TEST(release(s.store(), s.name(), "a", token));
             BOOST_TEST((look(s.name()).saved == checkpoint_record{"x", token} && look(s.name()).latest == token && !look(s.name()).open));
-            const fencing_token next = grant(s.store(), s.name(), "b", s.ttl());
+            const fencing_token next = grant(s.store(), s.name(), "b");
             BOOST_TEST((look(s.name()).saved == checkpoint_record{"x", token} && look(s.name()).latest == next && look(s.name()).open));
         }
     });

@@ -57,9 +57,10 @@ void add_observers(case_list<Fixture> cases)
         BOOST_TEST(watch.current()->owner == "a");
         release(s.store(), s.name(), "a", first);
         BOOST_TEST(tells(s, told, 2));
-        grant(s.store(), s.name(), "b", s.ttl());
+        const duration ttl = 8 * s.ttl();  // which must not run out before the observer has looked
+        grant(s.store(), s.name(), "b", ttl);
         BOOST_TEST(tells(s, told, 3));
-        s.let_expire(s.ttl());
+        s.let_expire(ttl);
         BOOST_TEST(tells(s, told, 4));
         BOOST_TEST(!watch.current().has_value());
         grant(s.store(), s.name(), "c");

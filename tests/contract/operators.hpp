@@ -117,7 +117,7 @@ void add_operators(case_list<Fixture> cases)
 
     cases.add("forced_release_of_a_free_name_is_false", [](auto& s) {
         BOOST_TEST(!s.store().force_release(s.name()));
-        const fencing_token token = grant(s.store(), s.name(), "a", s.ttl());
+        const fencing_token token = grant(s.store(), s.name(), "a");
         BOOST_TEST(s.store().force_release(s.name()));
         BOOST_TEST(!s.store().force_release(s.name()));
         grant(s.store(), s.name(), "a", min_ttl);

@@ -300,7 +300,7 @@ BOOST_FIXTURE_TEST_CASE(coroutines_take_turns_and_work_while_they_hold_a_permit,
     context.run();
     BOOST_TEST(turns == 50);
     BOOST_TEST(*indices.rbegin() <= 1u);
-    permits quick{store, "quick", 2, lh::lease_terms{.ttl = 300ms}};
+    permits quick{store, "quick", 2, lh::lease_terms{.ttl = 1500ms}};
     net::co_spawn(
         context,
         [&]() -> net::awaitable<void> {

@@ -380,7 +380,7 @@ struct host {
     explicit host(lh::memory_store& store, lh::recurring_options options = {}, lh::every when = {.period = 1min},
                   lh::duration pause = 1ms)
     {
-        options.ttl = 300ms;
+        options.ttl = 3s;
         options.retry_min = pause;
         options.retry_max = 5 * pause;
         options.catch_up = lh::catch_up::all;

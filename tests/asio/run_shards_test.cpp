@@ -29,7 +29,7 @@ using shard_type = group_type::shard_type;
 struct member {
     explicit member(lh::memory_store& store, std::size_t count = 4, lh::shard_options options = {})
     {
-        options.ttl = 300ms;
+        options.ttl = 3s;
         options.retry_min = 1ms;
         options.on_event = [this](const lh::shard_event& event) {
             if (event.kind == lh::shard_event_kind::failed) {

@@ -282,7 +282,7 @@ BOOST_AUTO_TEST_CASE(a_context_that_is_destroyed_waits_for_the_call_and_gives_ba
 BOOST_FIXTURE_TEST_CASE(a_coroutine_works_under_a_set_and_learns_which_lease_is_lost, fixture)
 {
     net::io_context context{1};
-    memory_lease quick{store, "quick", lh::lease_terms{.ttl = 300ms}};
+    memory_lease quick{store, "quick", lh::lease_terms{.ttl = 1500ms}};
     int steps = 0;
     net::co_spawn(
         context,

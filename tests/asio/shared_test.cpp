@@ -321,7 +321,7 @@ BOOST_AUTO_TEST_CASE(a_batching_store_is_asked_in_few_calls)
 BOOST_FIXTURE_TEST_CASE(coroutines_read_and_write_and_a_loss_of_any_share_stops_a_writer, fixture)
 {
     net::io_context context{1};
-    shared quick{store, "q", lh::reader_limit{4}, lh::lease_terms{.ttl = 300ms}};
+    shared quick{store, "q", lh::reader_limit{4}, lh::lease_terms{.ttl = 1500ms}};
     int steps = 0;
     net::co_spawn(
         context,

@@ -257,9 +257,12 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(late_in_a_transaction_with_one_snapshot_it_still_k
         BOOST_TEST(s.passes(guard));
     }
     {
-        // The saving of a checkpoint does not notice on MariaDB, and so needs a fence in front there, as the page says.
+        // The saving of a checkpoint does not notice on MariaDB before 11.6, and so needs a fence in front there, as the page says.
         native_scene<Interface> s{"save, snapshot before the term"};
         s.app.execute(Interface::database_type::set_level(level));
+        if (std::string_view{Interface::dialect} == "mariadb" &&
+            !s.app.execute("show variables like 'innodb_snapshot_isolation'").empty())
+            s.app.execute("set innodb_snapshot_isolation = off");
         s.app.begin();
         BOOST_TEST(read(s) == "0");
         const auto guard = s.lease.try_acquire();

@@ -117,7 +117,7 @@ BOOST_FIXTURE_TEST_CASE(signal_ends_a_host_that_cannot_note_a_run_as_done, scene
     odbc_connection somebody{sqlite_connection_string(path("leases.db"))};
     somebody.execute("begin exclusive");
     std::ofstream{path("go")};
-    BOOST_REQUIRE(eventually([this] { return has(errors(), "can't note that the run"); }));
+    BOOST_REQUIRE_MESSAGE(eventually([this] { return has(errors(), "can't note that the run"); }, std::chrono::seconds{60}), errors());
     host.signal(SIGTERM);
     BOOST_TEST(host.wait().code == 128 + SIGTERM);
     BOOST_TEST(has(errors(), "could be noted as done; another host may repeat it"), errors());

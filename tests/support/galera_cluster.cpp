@@ -62,9 +62,11 @@ std::string galera_node::connection_string(const std::string& as, const std::str
 std::vector<std::string> galera_node::command() const
 {
     const std::string group = local(own_.group);
+    // gcache.size: what a frozen node has missed must fit, at thousands of terms a second. If it does not, the node ends when it thaws,
+    // for rsync can't copy everything to a server that runs.
     const std::string options = "base_host=127.0.0.1;base_port=" + std::to_string(own_.group) +
                                 ";gmcast.listen_addr=tcp://" + group + ";ist.recv_addr=" + local(own_.increments) +
-                                ";gcache.size=8M;pc.recovery=false;evs.keepalive_period=PT0.3S;"
+                                ";gcache.size=64M;pc.recovery=false;evs.keepalive_period=PT0.3S;"
                                 "evs.inactive_check_period=PT0.3S;evs.join_retrans_period=PT0.3S;evs.suspect_timeout=" +
                                 seconds(galera_cluster::suspicion) +
                                 ";evs.inactive_timeout=" + seconds(2 * galera_cluster::suspicion) +

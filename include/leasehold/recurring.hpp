@@ -399,7 +399,7 @@ private:
     run_type begin_with(guard_type guard, const manner& how, failure& why)
     {
         std::optional<fire_record> record = book_->known_to(guard.token());
-        if (!record) record = book_->read(why.ec);
+        if (!record) record = book_->read(guard.token(), why.ec);
         tell_news(how);
         if (refused(record, why)) return {};
         return under_the_lease(std::move(guard), std::move(*record), how, why);
@@ -418,7 +418,7 @@ private:
         fire_time now = book_->now(why.ec);
         if (why.ec) return false;
         std::optional<fire_record> record = book_->known();
-        if (!record) record = book_->read(why.ec);
+        if (!record) record = book_->read({}, why.ec);
         if (refused(record, why)) return false;
         if (book_->has_other_schedule(*record)) return true;  // to be replaced
         detail::fire_step step = step_at(*record, how, now);
@@ -426,7 +426,7 @@ private:
             now = book_->now_to_begin(why.ec);
             if (why.ec) return false;
             record = book_->known();
-            if (!record) record = book_->read(why.ec);
+            if (!record) record = book_->read({}, why.ec);
             if (refused(record, why)) return false;
             if (book_->has_other_schedule(*record)) return true;
             step = step_at(*record, how, now);
@@ -617,7 +617,7 @@ private:
 
     std::optional<completed_fire> last_of(failure& why) const
     {
-        const std::optional<fire_record> record = book_->look_up(why.ec);
+        const std::optional<fire_record> record = book_->look_up({}, why.ec);
         if (!record && why.ec == errc::invalid_terms) why.refusal = book_->refusal();
         return record ? record->last : std::nullopt;
     }
@@ -626,7 +626,7 @@ private:
     {
         const fire_time now = book_->now(why.ec);
         if (why.ec) return no_fire;
-        const std::optional<fire_record> record = book_->look_up(why.ec);
+        const std::optional<fire_record> record = book_->look_up({}, why.ec);
         if (refused(record, why)) return no_fire;
         if (!record->passed || book_->has_other_schedule(*record)) return when_.next(now);
         const detail::fire_step step = detail::next_fire_step(*record, when_, book_->rules(), now, now);

@@ -356,7 +356,7 @@ private:
     bool is_open(std::error_code& ec)
     {
         if (state_ != state::in_transaction) return state_ == state::open;
-        std::optional<fire_record> record = book_->look_up(ec);
+        std::optional<fire_record> record = book_->look_up(guard_.token(), ec);
         if (!record) return false;
         const bool committed = record->last && record->last->fire == step_.fire;
         if (committed && !guard_.empty()) book_->knows_up_to(guard_.token(), *record);

@@ -2,6 +2,7 @@
 // What a guard saves for the next holder, and reads of the last one.
 #include <leasehold/leasehold.hpp>
 
+#include <support/lagging_reads.hpp>
 #include <support/printing.hpp>
 #include <support/scripted_store.hpp>
 
@@ -55,6 +56,45 @@ BOOST_AUTO_TEST_CASE(next_holder_loads_what_the_last_one_has_saved)
     BOOST_TEST(next.save_checkpoint("", ec));
     BOOST_TEST(next.load_checkpoint().value_or("none") == "");
     BOOST_TEST((store.leases.checkpoint("n")->token == next.token()));
+}
+
+// The last holder has saved again, and this one's grant is not known yet, where the read goes.
+struct lagging_scene {
+    lagging_scene()
+    {
+        auto last = lease.try_acquire();
+        last.save_checkpoint("1");
+        store.was = store.look_at_checkpoint("n", ec);
+        last.save_checkpoint("2");
+    }
+
+    lh::manual_clock clock;
+    lh::basic_memory_store<lh::manual_clock> memory{clock};
+    leasehold_test::lagging_reads<lh::basic_memory_store<lh::manual_clock>> store{memory};
+    lh::basic_lease<decltype(store), lh::manual_clock> lease{store, "n", lh::lease_terms{.ttl = 30s}, clock};
+    std::error_code ec;
+};
+
+BOOST_AUTO_TEST_CASE(holder_looks_again_where_its_term_is_not_known_yet)
+{
+    lagging_scene s;
+    auto guard = s.lease.try_acquire();
+    s.store.lagging_looks = 3;
+    BOOST_TEST(guard.load_checkpoint().value_or("none") == "2");
+    BOOST_TEST(s.store.lagging_looks == 0);
+}
+
+BOOST_AUTO_TEST_CASE(checkpoint_of_before_the_grant_is_never_loaded)
+{
+    lagging_scene s;
+    auto guard = s.lease.try_acquire();
+    s.store.lagging_looks = 1000;
+    BOOST_TEST(!guard.load_checkpoint(ec).has_value());
+    BOOST_TEST((ec == lh::errc::store_conflict));
+    BOOST_CHECK_EXCEPTION(static_cast<void>(guard.load_checkpoint()), lh::store_error,
+                          [](const lh::store_error& e) { return e.code() == lh::errc::store_conflict; });
+    s.store.lagging_looks = 0;
+    BOOST_TEST(guard.load_checkpoint(ec).value_or("none") == "2");
 }
 
 BOOST_AUTO_TEST_CASE(guard_that_no_longer_holds_saves_nothing_and_asks_nobody)

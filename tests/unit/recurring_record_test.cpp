@@ -2,6 +2,7 @@
 // The record of a name's fires: when it is gone, replaced, made by another version, or has no room.
 #include <leasehold/leasehold.hpp>
 #include <support/eventually.hpp>
+#include <support/lagging_reads.hpp>
 #include <support/refused.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -24,6 +25,7 @@ BOOST_AUTO_TEST_SUITE(recurring_record_test)
 namespace lh = leasehold;
 using namespace std::chrono_literals;
 using leasehold_test::eventually;
+using leasehold_test::lagging_reads;
 using leasehold_test::refused;
 
 namespace {
@@ -127,6 +129,27 @@ BOOST_FIXTURE_TEST_CASE(fire_that_was_begun_after_a_read_that_lagged_is_not_comp
     BOOST_TEST((run.fire() == last_night + 24h));
     lagging.older.reset();
     BOOST_TEST(!run.complete());
+    BOOST_TEST(first.last().value().owner == "first");
+}
+
+BOOST_FIXTURE_TEST_CASE(host_begins_no_completed_fire_by_a_read_that_does_not_know_its_term_yet, scene)
+{
+    auto first = host("first");
+    BOOST_TEST((completes(first) == last_night));
+    lagging_reads<memory> lagging{store};
+    std::error_code ec;
+    lagging.was = lagging.look_at_checkpoint("report", ec);
+    clock.advance(24h);
+    BOOST_TEST((completes(first) == last_night + 24h));
+    lh::recurring job{lagging, "report", nightly, clock, lh::fixed_owner_id{"second"}, lh::no_renewal{}};
+    lagging.lagging_looks = 1000;
+    const auto refused_run = job.try_begin(ec);
+    BOOST_TEST(refused_run.empty());
+    BOOST_TEST((ec == lh::errc::store_conflict));
+    lagging.lagging_looks = 4;
+    const auto run = job.try_begin(ec);
+    BOOST_TEST(run.empty());
+    BOOST_TEST(!ec);
     BOOST_TEST(first.last().value().owner == "first");
 }
 

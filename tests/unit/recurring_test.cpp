@@ -113,8 +113,22 @@ struct leaving_store : lh::forwarding_store<memory, leaving_store> {
     std::optional<lh::checkpoint_record> checkpoint(std::string_view name, std::error_code& ec)
     {
         std::optional<lh::checkpoint_record> seen = underlying().checkpoint(name, ec);
-        if (const auto meanwhile = std::exchange(after_next_look, nullptr)) meanwhile();
+        looked();
         return seen;
+    }
+
+    lh::checkpoint_look look_at_checkpoint(std::string_view name, std::error_code& ec)
+    {
+        lh::checkpoint_look seen = underlying().look_at_checkpoint(name, ec);
+        looked();
+        return seen;
+    }
+
+    // Not before all has been left that is to be.
+    void looked()
+    {
+        if (leaves > 0) return;
+        if (const auto meanwhile = std::exchange(after_next_look, nullptr)) meanwhile();
     }
 
     bool carry_out()
@@ -984,7 +998,8 @@ BOOST_AUTO_TEST_CASE(run_notes_a_completion_after_an_outage_that_the_lease_has_o
     std::atomic<int> told{0};
     lh::faulty_store store{memory, [&](const lh::store_call& call) {
                                const bool saves = call.operation == lh::store_operation::save_checkpoint ||
-                                                  call.operation == lh::store_operation::checkpoint;
+                                                  call.operation == lh::store_operation::checkpoint ||
+                                                  call.operation == lh::store_operation::look_at_checkpoint;
                                return saves && outage > 0 && outage-- > 0 ? lh::store_fault::lose_request : lh::store_fault::none;
                            }};
     std::stop_source stop;

@@ -5,6 +5,7 @@
 #include <leasehold/checkpoint_record.hpp>
 #include <leasehold/clock/concept.hpp>
 #include <leasehold/detail/catch_into.hpp>
+#include <leasehold/detail/checkpoint_since.hpp>
 #include <leasehold/detail/printable.hpp>
 #include <leasehold/detail/recurring_machine.hpp>
 #include <leasehold/duration.hpp>
@@ -149,14 +150,15 @@ public:
     }
 
     // Reads the record, without remembering it. One that is not readable is errc::invalid_terms.
-    std::optional<fire_record> look_up(std::error_code& ec) { return look_up(ec, nullptr); }
+    // The holder's token: what is read is not older than the grant. 0: whoever reads holds nothing.
+    std::optional<fire_record> look_up(fencing_token token, std::error_code& ec) { return look_up(token, ec, nullptr); }
 
     // Reads the record, and remembers it unless something has been written meanwhile.
-    std::optional<fire_record> read(std::error_code& ec)
+    std::optional<fire_record> read(fencing_token token, std::error_code& ec)
     {
         const std::uint64_t before = changes();
         bool none_saved = false;
-        std::optional<fire_record> record = look_up(ec, &none_saved);
+        std::optional<fire_record> record = look_up(token, ec, &none_saved);
         const std::lock_guard lock{mutex_};
         if (changes_ == before) {
             record_ = record;
@@ -310,12 +312,12 @@ private:
         return changes_;
     }
 
-    std::optional<fire_record> look_up(std::error_code& ec, bool* none_saved)
+    std::optional<fire_record> look_up(fencing_token token, std::error_code& ec, bool* none_saved)
     {
         std::optional<fire_record> record;
         ec.clear();
         catch_into(ec, [&] {
-            const std::optional<checkpoint_record> saved = saved_in_store(ec);
+            const std::optional<checkpoint_record> saved = saved_in_store(token, ec);
             if (ec) return;
             record = saved ? read_fire_record(saved->text) : fire_record{};
             if (!record) ec = errc::invalid_terms;
@@ -325,10 +327,10 @@ private:
     }
 
     // For a store that keeps none, recurring says so, in one line.
-    std::optional<checkpoint_record> saved_in_store(std::error_code& ec)
+    std::optional<checkpoint_record> saved_in_store(fencing_token token, std::error_code& ec)
     {
         if constexpr (checkpointing_store<Store>)
-            return store_.checkpoint(name_, ec);
+            return checkpoint_since(store_, name_, token, ec);
         else
             return {};
     }
@@ -353,7 +355,7 @@ private:
     // The answer to a save got lost.
     bool is_saved(fencing_token token, std::string_view text, std::error_code& ec)
     {
-        const std::optional<checkpoint_record> saved = saved_in_store(ec);
+        const std::optional<checkpoint_record> saved = saved_in_store(token, ec);
         return !ec && saved && saved->token == token && saved->text == text;
     }
 
@@ -363,7 +365,7 @@ private:
                                               std::error_code& ec)
     {
         if (!checkpoint_replacing_store<Store>) return std::nullopt;
-        std::optional<checkpoint_record> saved = saved_in_store(ec);
+        std::optional<checkpoint_record> saved = saved_in_store(token, ec);
         if (!saved) saved.emplace();
         if (ec || saved->text == replaced) return std::nullopt;
         const std::optional<fire_record> there = read_fire_record(saved->text);
@@ -399,7 +401,7 @@ bool save_own_text(Store& store, std::string_view name, std::string_view owner, 
                    std::error_code& ec)
 {
     for (std::optional<std::string> replaced;;) {
-        std::optional<checkpoint_record> saved = store.checkpoint(name, ec);
+        std::optional<checkpoint_record> saved = checkpoint_since(store, name, token, ec);
         std::string there = saved ? std::move(saved->text) : std::string{};
         if (ec || replaced == there) return false;
         replaced = std::move(there);

@@ -123,10 +123,11 @@ public:
     }
 
     /// What was saved last for this name, by this holder or an earlier one; empty if nothing ever was. Asks the store each time, also
-    /// after a loss: what it returns then may be the next holder's. Does I/O.
+    /// after a loss: what it returns then may be the next holder's. Does I/O. If a node that lags answers, of before this term's grant, it
+    /// asks again, for 0.13 s (a checkpoint_looking_store).
     ///
-    /// Throws std::system_error with errc::not_held when the guard is empty, store_error when the store fails, and std::bad_alloc. For
-    /// guards of one term, and stores that are a checkpointing_store.
+    /// Throws std::system_error with errc::not_held when the guard is empty, store_error when the store fails (errc::store_conflict: the
+    /// node still lags), and std::bad_alloc. For guards of one term, and stores that are a checkpointing_store.
     [[nodiscard]] std::optional<std::string> load_checkpoint() const&
         requires(Body::is_one_term)
     {

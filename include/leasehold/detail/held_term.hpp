@@ -3,6 +3,7 @@
 #define LEASEHOLD_DETAIL_HELD_TERM_HPP
 
 #include <leasehold/detail/catch_into.hpp>
+#include <leasehold/detail/checkpoint_since.hpp>
 #include <leasehold/detail/store_failure.hpp>
 #include <leasehold/duration.hpp>
 #include <leasehold/error.hpp>
@@ -77,7 +78,7 @@ public:
     {
         std::optional<std::string> text;
         catch_into(ec, [&] {
-            if (auto saved = keeper().store().checkpoint(name(), ec); saved && !ec) text = std::move(saved->text);
+            if (auto saved = checkpoint_since(keeper().store(), name(), token(), ec); saved && !ec) text = std::move(saved->text);
         });
         return text;
     }

@@ -49,6 +49,12 @@ std::string with_values(std::string sql, const std::string& text, const auto& gu
     return sql;
 }
 
+struct observing_mariadb_database : mariadb_database {
+    using store_type = lh::observing_odbc_store;
+    static constexpr bool observes = true;
+};
+using kinds_of_mariadb = boost::mpl::list<mariadb_database, observing_mariadb_database>;
+
 }  // namespace
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(checkpoint_is_there_with_the_write_or_not_at_all, Database, databases)
@@ -81,17 +87,17 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(checkpoint_is_there_with_the_write_or_not_at_all, 
 
 // An UPDATE that changes nothing isn't counted, and a plain read shows the snapshot, which is from before the save. MariaDB can refuse to
 // write over what has come since the snapshot, and does so by default since 11.6. MySQL can't.
-BOOST_AUTO_TEST_CASE(checkpoint_that_was_saved_after_the_snapshot_may_be_saved_again_or_is_a_conflict)
+BOOST_AUTO_TEST_CASE_TEMPLATE(checkpoint_that_was_saved_after_the_snapshot_may_be_saved_again_or_is_a_conflict, Database, kinds_of_mariadb)
 {
-    for (const char* level : mariadb_database::levels)
+    for (const char* level : Database::levels)
         for (const char* refuses : {"off", "on"}) {
             BOOST_TEST_INFO_SCOPE(level << ", innodb_snapshot_isolation " << refuses);
-            scene<mariadb_database> s{std::string{"after the snapshot, "} + level + ", " + refuses};
+            scene<Database> s{std::string{"after the snapshot, "} + level + ", " + refuses};
             const bool can_refuse = !s.mine.connection().execute("show variables like 'innodb_snapshot_isolation'").empty();
             if (!can_refuse && refuses == std::string_view{"on"}) continue;
             auto guard = s.lease.try_acquire();
             if (can_refuse) s.mine.connection().execute(std::string{"set innodb_snapshot_isolation = "} + refuses);
-            s.mine.connection().execute(mariadb_database::set_level(level));
+            s.mine.connection().execute(Database::set_level(level));
             BOOST_TEST(s.mine.last() == "0");
             BOOST_TEST(guard.save_checkpoint("x"));
             const bool is_conflict = refuses == std::string_view{"on"} && level != std::string_view{"read committed"};

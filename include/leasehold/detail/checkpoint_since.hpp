@@ -21,7 +21,7 @@ inline constexpr std::chrono::milliseconds first_pause_of_lagging_looks{1};  // 
 
 // What was saved last, as of a moment after the grant of this term. A look may go to a node that lags (a balancer, a proxy that splits
 // reads from writes) and doesn't know the term yet: it is repeated, and in the end errc::store_conflict. A store that tells no term with
-// the checkpoint is believed. Token 0: whoever asks holds nothing, and what is read may be old.
+// the checkpoint is believed. Token 0: the reader holds nothing, and what it reads may be old.
 template <checkpointing_store Store>
 [[nodiscard]] std::optional<checkpoint_record> checkpoint_since(Store& store, std::string_view name, fencing_token token,
                                                                 std::error_code& ec)

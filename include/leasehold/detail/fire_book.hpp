@@ -150,7 +150,7 @@ public:
     }
 
     // Reads the record, without remembering it. One that is not readable is errc::invalid_terms.
-    // The holder's token: what is read is not older than the grant. 0: whoever reads holds nothing.
+    // The holder's token: what is read is not older than the grant. 0: the reader holds nothing.
     std::optional<fire_record> look_up(fencing_token token, std::error_code& ec) { return look_up(token, ec, nullptr); }
 
     // Reads the record, and remembers it unless something has been written meanwhile.

@@ -5,11 +5,13 @@
 
 #include <leasehold/leasehold.hpp>
 #include <leasehold/odbc/detail/session/bounded_session.hpp>
+#include <leasehold/odbc/detail/session/pool.hpp>
 #include <leasehold/odbc/dialect/detected.hpp>
 #include <leasehold/odbc/odbc_store.hpp>
 
 #include <contract/asked_once.hpp>
 #include <support/environment.hpp>
+#include <support/eventually.hpp>
 #include <support/temporary_directory.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -17,6 +19,7 @@
 #include <array>
 #include <chrono>
 #include <cstddef>
+#include <future>
 #include <memory>
 #include <optional>
 #include <new>
@@ -25,6 +28,7 @@
 #include <system_error>
 
 namespace lh = leasehold;
+namespace od = lh::odbc::detail;
 using namespace std::chrono_literals;
 using out_of_memory::raise;
 using out_of_memory::sweep;
@@ -87,6 +91,26 @@ struct holding_scene : batch_scene {
     }
 };
 
+// The first call of its sessions hangs until it is freed.
+struct hanging_pool {
+    static std::promise<void>& freed()
+    {
+        static std::promise<void> promise;
+        return promise;
+    }
+    static lh::dialect::spec describe(const lh::dialect::server_info& at)
+    {
+        static const std::shared_future<void> free = freed().get_future().share();
+        free.wait();
+        return lh::dialect::detected::describe(at);
+    }
+
+    std::shared_ptr<od::pool> sessions =
+        std::make_shared<od::pool>(std::make_shared<const od::configuration>(database(), lh::odbc_options{}, &describe), false);
+
+    ~hanging_pool() { sessions->close(std::chrono::steady_clock::now() + 10s); }
+};
+
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(out_of_memory_for_the_store_in_a_database)
@@ -110,7 +134,6 @@ BOOST_AUTO_TEST_CASE(attempt_and_release)
 // A session whose thread can't be made is used again.
 BOOST_AUTO_TEST_CASE(a_call_that_could_not_start_is_not_told_the_end_of_the_next)
 {
-    namespace od = lh::odbc::detail;
     const auto until = std::chrono::steady_clock::now() + 10s;
     const auto session = std::make_shared<od::bounded_session>(
         std::make_shared<const od::configuration>(database(), lh::odbc_options{}, &lh::dialect::detected::describe), false,
@@ -130,6 +153,30 @@ BOOST_AUTO_TEST_CASE(a_call_that_could_not_start_is_not_told_the_end_of_the_next
     session->ask_to_stop();
     session->wait_stopped(until);
     BOOST_TEST(told == 0);
+}
+
+BOOST_AUTO_TEST_CASE(call_that_hangs_is_given_up_without_memory)
+{
+    const hanging_pool pool;
+    const od::request connect{od::operation::connect, {}, {}, 0, {}};
+    const auto until = std::chrono::steady_clock::now() + 50ms;
+    od::fault refused{};
+    const od::session_pointer hangs = pool.sessions->check_out(connect, until, refused);
+    BOOST_REQUIRE(hangs);
+    BOOST_REQUIRE(!hangs->run(until));
+    std::optional<bool> abandoned;
+    out_of_memory::allocations_left = 0;
+    try {
+        abandoned = pool.sessions->abandon(hangs);
+    } catch (const std::bad_alloc&) {
+        // said below
+    }
+    out_of_memory::allocations_left = -1;
+    const std::size_t hanging = pool.sessions->count().hanging;
+    hanging_pool::freed().set_value();
+    BOOST_TEST(abandoned.value_or(false));
+    BOOST_TEST(hanging == 1U);
+    BOOST_TEST(leasehold_test::eventually([&pool] { return pool.sessions->count().hanging == 0; }));
 }
 
 BOOST_AUTO_TEST_CASE(wait)

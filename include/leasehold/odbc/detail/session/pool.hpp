@@ -287,9 +287,9 @@ private:
         time_point until;
     };
 
+    // Allocates nothing, see begin(): a session that hangs must not be taken for one that never started.
     bool abandon_locked(const session_pointer& session)
     {
-        abandoned_.reserve(abandoned_.size() + 1);
         if (!session->give_up()) return false;
         end_call(session);
         abandoned_.push_back(session);
@@ -382,6 +382,7 @@ private:
     session_pointer begin(session_pointer session, const request& wanted, time_point deadline)
     {
         session->inner().prepare(wanted, deadline);
+        abandoned_.reserve(abandoned_.size() + active_.size() + 1);  // giving up any active one allocates nothing
         active_.push_back(session);
         std::erase(idle_, session);  // last: what comes before may throw, and then the session stays idle
         session->last_use = ++uses_;

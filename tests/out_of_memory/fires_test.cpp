@@ -61,10 +61,12 @@ struct completed_fire : fires {
 
 struct held_closed {
     lh::memory_store store;
+    bool held = false;
 
     void check()
     {
         std::error_code ec;
+        if (!held) BOOST_TEST(!store.inspect(name, ec).has_value(), "the name is closed, though hold() failed");
         store.unhold(name, ec);
         BOOST_TEST(!ec);
         lh::basic_lease theirs{store, name, 1h};
@@ -129,8 +131,13 @@ BOOST_AUTO_TEST_CASE(last_and_next)
 BOOST_AUTO_TEST_CASE(name_that_is_held_closed)
 {
     sweep<held_closed>([](held_closed& s) {
-        s.store.hold(name, 1h, text);
+        s.held = s.store.hold(name, 1h, text);
         s.store.unhold(name);
+    });
+    sweep<held_closed>([](held_closed& s) {
+        std::error_code ec;
+        s.held = s.store.hold(name, 1h, text, ec);
+        raise(ec);
     });
 }
 

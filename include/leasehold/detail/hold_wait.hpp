@@ -33,15 +33,13 @@
 
 namespace leasehold::inline v0::detail {
 
-// A hold that was granted. Unlike a guard's term, it stays when this is destroyed; it ends when something else takes its place here.
+// A hold, once it is granted: what it needs memory for is made before. Unlike a guard's term, it stays when this is destroyed; it ends when
+// something else takes its place here.
 template <lease_store Store>
 class hold_grant {
 public:
     hold_grant() noexcept = default;
-    hold_grant(Store& store, std::string name, std::string owner, fencing_token token) noexcept
-        : store_{&store}, name_{std::move(name)}, owner_{std::move(owner)}, token_{token}
-    {
-    }
+    hold_grant(std::string name, std::string owner) noexcept : name_{std::move(name)}, owner_{std::move(owner)} {}
 
     hold_grant(hold_grant&& other) noexcept
         : store_{std::exchange(other.store_, nullptr)}, name_{std::move(other.name_)}, owner_{std::move(other.owner_)}, token_{other.token_}
@@ -59,6 +57,12 @@ public:
         return *this;
     }
     ~hold_grant() = default;
+
+    void granted(Store& store, fencing_token token) noexcept
+    {
+        store_ = &store;
+        token_ = token;
+    }
 
     // Ends the hold. If that fails, the hold stays until it runs out.
     void end(std::error_code& ec) noexcept
@@ -120,18 +124,25 @@ public:
         if (first_) machine_.woken(now);
     }
 
-    // Does what next() has asked for: an attempt, or a look at who has the name. May throw what the store throws.
+    // Does what next() has asked for: an attempt, or a look at who has the name. May throw std::bad_alloc, and what the store throws as it
+    // looks; then there is no hold.
     [[nodiscard]] attempt_result attempt(waiting::wait_action how, std::error_code& ec)
     {
         if (looks_) return look(ec), attempt_result{};
+        attempt_result tried{hold_grant<Store>{name_, owner_}};
         acquire_result said;
         auto* const queued = how == waiting::wait_action::attempt ? ticket_.get() : nullptr;
-        if (queued)
-            said = waiting::try_acquire(store_, *queued, name_, owner_, ttl_, ec);
-        else
-            said = store_.try_acquire(name_, owner_, ttl_, ec);
-        if (ec) return after_failure(ec);
-        if (said.granted()) return {hold_grant<Store>{store_, name_, owner_, said.token}};
+        catch_into(ec, [&] {
+            if (queued)
+                said = waiting::try_acquire(store_, *queued, name_, owner_, ttl_, ec);
+            else
+                said = store_.try_acquire(name_, owner_, ttl_, ec);
+        });
+        if (ec) return after_failure(std::move(tried), ec);
+        if (said.granted()) {
+            tried.guard.granted(store_, said.token);
+            return tried;
+        }
         const time_point now = clock_.now();
         machine_.busy(now, said);
         decisions_.busy(said.token, now);
@@ -181,15 +192,17 @@ private:
 
     // The store may have made the hold all the same, and only its reply was lost. Without a look, the caller's next hold() would be refused
     // for the hold of this one.
-    [[nodiscard]] attempt_result after_failure(std::error_code& ec)
+    [[nodiscard]] attempt_result after_failure(attempt_result tried, std::error_code& ec) noexcept
     {
-        failed_ = diagnostics_of(store_);
-        std::error_code of_look;
-        const std::optional<lease_record> found = store_.inspect(name_, of_look);
+        std::error_code without, of_look;
+        catch_into(without, [this] { failed_ = diagnostics_of(store_); });
+        std::optional<lease_record> found;
+        catch_into(of_look, [&] { found = store_.inspect(name_, of_look); });
         in_doubt_ = bool{of_look};
-        if (of_look || !found || found->owner != owner_) return {};
+        if (of_look || !found || found->owner != owner_) return tried;
         ec.clear();
-        return {hold_grant<Store>{store_, name_, owner_, found->token}};
+        tried.guard.granted(store_, found->token);
+        return tried;
     }
 
     void look(std::error_code& ec)

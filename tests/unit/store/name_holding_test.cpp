@@ -12,6 +12,7 @@
 #include <chrono>
 #include <cstddef>
 #include <functional>
+#include <new>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -52,6 +53,18 @@ struct refusing_store : lh::forwarding_store<memory_type, refusing_store> {
 
     lh::store_operation refused = lh::store_operation::try_acquire;
     std::error_code with;
+};
+
+// Has no memory left for the answer to an attempt.
+struct answerless_store : lh::forwarding_store<memory_type, answerless_store> {
+    using forwarding_store::forwarding_store;
+
+    auto around(const lh::store_call& call, std::error_code&, auto make)
+    {
+        auto answer = make();
+        if (call.operation == lh::store_operation::try_acquire) throw std::bad_alloc{};
+        return answer;
+    }
 };
 
 // A store that does to its calls, one after another, what a script says, and then nothing.
@@ -107,7 +120,8 @@ BOOST_AUTO_TEST_CASE(hold_that_is_given_back_wakes_the_next_of_its_process)
 {
     leasehold_test::scripted_store scripted{clock};
     const lh::fencing_token token = scripted.try_acquire("n", "held closed", 1h, ec).token;
-    lh::detail::hold_grant<leasehold_test::scripted_store> grant{scripted, "n", "held closed", token};
+    lh::detail::hold_grant<leasehold_test::scripted_store> grant{"n", "held closed"};
+    grant.granted(scripted, token);
     lh::waker to_wake;
     const lh::waiting::local_queue::place next{lh::waiting::queue_of(scripted), lh::waiting::key_of(scripted, "n"), to_wake};
     grant = {};
@@ -186,6 +200,14 @@ BOOST_AUTO_TEST_CASE(hold_whose_reply_is_lost_is_found_by_a_look)
     script.calls = 0;
     BOOST_TEST(script.store.hold("n", 1h, "migration"));
     BOOST_TEST(store.inspect("n", ec)->is_hold());
+}
+
+BOOST_AUTO_TEST_CASE(hold_whose_answer_found_no_memory_is_found_by_a_look)
+{
+    answerless_store here{store};
+    BOOST_TEST(here.hold("n", 1h, "", ec));
+    BOOST_TEST(!ec, ec.message());
+    BOOST_TEST(store.inspect("n", ec).has_value());
 }
 
 BOOST_AUTO_TEST_CASE(hold_that_was_not_made_has_the_error_of_its_attempt)

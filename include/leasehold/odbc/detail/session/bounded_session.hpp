@@ -164,6 +164,7 @@ public:
     // Guarded by the pool's mutex: the pool's count of uses when this one was taken and given back last;
     std::uint64_t last_use = 0;
     std::uint64_t last_return = 0;
+    time_point idle_since{};    // when it was given back last;
     bool waits = false;         // it is out to wait for a lock, or has just got it;
     bool is_suspect = false;    // another one hung since it was used last;
     bool may_be_extra = false;  // there may be pool_size others by now that are connected

@@ -36,6 +36,8 @@ inline constexpr std::size_t abandoned_calls_max = 16;
 inline constexpr std::size_t max_waiting_sessions = 32;
 // Most of them that are kept for later waits.
 inline constexpr std::size_t max_idle_waiting_sessions = 4;
+// A session that was idle for longer may have lost its connection without a word: a router forgets one on which nothing is sent.
+inline constexpr std::chrono::seconds trusted_while_idle{30};
 // How long a call waits for a session that does something nobody waits for, which is one statement, before it makes another one.
 inline constexpr std::chrono::milliseconds patience_with_chores{20};
 // How long a session that has just done a chore leaves the next one undone while calls wait for a session.
@@ -366,15 +368,20 @@ private:
 
     [[nodiscard]] bool is_unburdened(const bounded_session& idle) const noexcept { return !idle.is_suspect && !locks_.has_any(&idle); }
 
-    // The one that has the lock which the request's end gives back; or the last that was used and has none, so that the others can do
-    // their chores. A suspect comes last. Null: none is idle.
+    static bool is_trusted(const bounded_session& idle) noexcept
+    {
+        return std::chrono::steady_clock::now() - idle.idle_since < trusted_while_idle;
+    }
+
+    // The one that has the lock which the request's end gives back, unless it was idle for long: renewals go to others meanwhile. Or the
+    // last that was used and has none, so that the others can do their chores. A suspect comes last. Null: none is idle.
     session_pointer best_idle(const request& wanted) const
     {
         if (idle_.empty()) return nullptr;
         if (!locks_.empty() && wanted.what == operation::release)
             if (const auto holder = locks_.holder_of(wanted.name, wanted.token))
                 for (const session_pointer& each : idle_)
-                    if (each.get() == holder && !each->is_suspect) return each;
+                    if (each.get() == holder && !each->is_suspect && is_trusted(*each)) return each;
         const auto worth = [this](const session_pointer& each) { return is_unburdened(*each) ? 2 : each->is_suspect ? 0 : 1; };
         return *std::ranges::max_element(idle_.rbegin(), idle_.rend(), {}, worth);
     }
@@ -441,6 +448,7 @@ private:
     void settle(session_pointer session, bool after_chore = false)
     {
         session->last_return = ++uses_;
+        session->idle_since = std::chrono::steady_clock::now();
         session->is_suspect = false;
         if (!locks_.empty()) locks_.keep_only(session.get(), session->inner().connection_number());
         const bool is_burdened = locks_.has_any(session.get());

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <new>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -340,6 +341,28 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(outage_of_a_resize_is_an_error_and_it_can_be_repea
             BOOST_TEST(is_empty(semaphore.try_acquire()));
         }
     }
+}
+
+// Nobody can count then what is held after the grant, so that it does not stand.
+BOOST_AUTO_TEST_CASE_TEMPLATE(permit_that_no_memory_is_left_to_count_is_given_back, Store, both_stores)
+{
+    scene<Store> s;
+    auto semaphore = s.semaphore(4);
+    auto permits = take(semaphore, 4);
+    semaphore.resize(2);
+    std::erase_if(permits, [](const auto& each) { return each.index() != 3; });
+    bool granted = false, failed = false;
+    for (const auto op : {operation::try_acquire, operation::acquire_many})
+        s.store.after(op, [&](std::string_view) { granted = held_in(s) == 2; });
+    s.store.before(operation::inspect, [&](std::string_view) {
+        if (granted && !std::exchange(failed, true)) throw std::bad_alloc{};
+    });
+    std::error_code ec;
+    BOOST_TEST(is_empty(semaphore.try_acquire(ec)));
+    BOOST_TEST(failed);
+    BOOST_TEST(ec == std::errc::not_enough_memory);
+    BOOST_TEST(held_in(s) == 1U);
+    BOOST_TEST(is_held(semaphore.try_acquire(ec)));
 }
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(outage_of_a_resize_to_more_is_an_error_and_it_can_be_repeated, Store, both_stores)

@@ -5,6 +5,7 @@
 #include <leasehold/clock/concept.hpp>
 #include <leasehold/detail/agreed_count.hpp>
 #include <leasehold/detail/attempt_one.hpp>
+#include <leasehold/detail/catch_into.hpp>
 #include <leasehold/detail/count_machine.hpp>
 #include <leasehold/detail/permit_names.hpp>
 #include <leasehold/detail/printable.hpp>
@@ -279,7 +280,7 @@ private:
 
     // Gives back the newest of these grants if too many are held now. They were made after the caller had learnt of the change.
     void keep_within(const agreed_count& now, std::span<const term_request> requests, std::span<std::optional<acquire_result>> answers,
-                     std::error_code& ec)
+                     std::error_code& ec) noexcept
     {
         std::error_code failed;
         const auto is_granted = [&](std::size_t i) {
@@ -288,12 +289,15 @@ private:
         bool any = false;
         for (std::size_t i = 0; i < answers.size(); ++i) any = any || is_granted(i);
         if (!any) return;
-        const std::size_t there_are = held(now.limit(), failed).count;
+        std::size_t there_are = 0;
+        catch_into(failed, [&] { there_are = held(now.limit(), failed).count; });
         std::size_t too_many = there_are > now.count ? there_are - now.count : 0;
         for (std::size_t i = answers.size(); i-- > 0 && (too_many > 0 || failed);) {
             if (!is_granted(i)) continue;
             std::error_code not_released;
-            this->underlying().release(requests[i].name, requests[i].owner, answers[i]->token, duration::zero(), not_released);
+            catch_into(not_released, [&] {
+                this->underlying().release(requests[i].name, requests[i].owner, answers[i]->token, duration::zero(), not_released);
+            });
             if (!failed) failed = not_released;
             answers[i] = acquire_result{};
             if (too_many > 0) --too_many;

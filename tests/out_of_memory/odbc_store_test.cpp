@@ -26,6 +26,7 @@
 #include <stop_token>
 #include <string>
 #include <system_error>
+#include <utility>
 
 namespace lh = leasehold;
 namespace od = lh::odbc::detail;
@@ -177,6 +178,35 @@ BOOST_AUTO_TEST_CASE(call_that_hangs_is_given_up_without_memory)
     BOOST_TEST(abandoned.value_or(false));
     BOOST_TEST(hanging == 1U);
     BOOST_TEST(leasehold_test::eventually([&pool] { return pool.sessions->count().hanging == 0; }));
+}
+
+// Its thread is there from an earlier call, and must not wait for another one for good.
+BOOST_AUTO_TEST_CASE(session_of_a_detached_call_that_could_not_start_ends)
+{
+    const auto config = std::make_shared<const od::configuration>("Driver=/no/such/driver.so", lh::odbc_options{},
+                                                                  &lh::dialect::detected::describe);
+    const auto sessions = std::make_shared<od::pool>(config, false);
+    const od::request connect{od::operation::connect, {}, {}, 0, {}};
+    const auto until = std::chrono::steady_clock::now() + 10s;
+    od::fault refused{};
+    od::session_pointer session = sessions->check_out(connect, until, refused);
+    BOOST_REQUIRE(session->run(until));
+    sessions->check_in(session, connect, session->inner().result());
+    BOOST_REQUIRE(sessions->check_out(connect, until, refused) == session);
+    bool started = true;
+    out_of_memory::allocations_left = 0;
+    try {
+        sessions->run_detached(session);
+    } catch (const std::bad_alloc&) {
+        started = false;
+    }
+    out_of_memory::allocations_left = -1;
+    BOOST_REQUIRE(!started);
+    sessions->drop(session);
+    BOOST_TEST(sessions->count().sessions == 0U);
+    const std::weak_ptr<od::bounded_session> left = std::exchange(session, nullptr);
+    BOOST_TEST(leasehold_test::eventually([&left] { return left.expired(); }));
+    sessions->close(std::chrono::steady_clock::now() + 10s);
 }
 
 BOOST_AUTO_TEST_CASE(wait)

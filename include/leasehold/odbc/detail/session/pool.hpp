@@ -248,12 +248,13 @@ public:
         return hints_.take(name);
     }
 
-    // Undoes check_out() if the session's thread could not start.
+    // Undoes check_out() if the call could not start. Ends the session, which may have a thread and locks from earlier calls, unless it is
+    // checked out to wait.
     void drop(const session_pointer& session)
     {
         const std::lock_guard lock{mutex_};
         end_call(session);
-        if (!session->waits) --open_;
+        if (!session->waits) return end(*session);
         changed_.notify_one();
     }
 

@@ -200,6 +200,7 @@ BOOST_AUTO_TEST_CASE(waiters_session_has_the_lock_before_the_term_and_no_limit_o
 BOOST_AUTO_TEST_CASE(lock_of_a_connection_that_is_gone_is_replaced)
 {
     locks.granted_with_lock("n", 5, "n", a, 1);
+    locks.keep_only(a, 0);
     locks.granted_with_lock("n", 6, "n", b, 2);
     BOOST_TEST(locks.size() == 1U);
     BOOST_TEST(!locks.has_any(a));
@@ -207,6 +208,52 @@ BOOST_AUTO_TEST_CASE(lock_of_a_connection_that_is_gone_is_replaced)
     BOOST_TEST(!locks.has_to_release());
     locks.ended("n", 6);
     BOOST_TEST(gives_back(b, "n", 2));
+}
+
+BOOST_AUTO_TEST_CASE(session_that_has_the_lock_already_has_it_once)
+{
+    locks.granted_with_lock("n", 5, "n", a, 1);
+    locks.granted_with_lock("n", 6, "n", a, 2);
+    locks.granted_with_lock("n", 7, "n", a, 2);
+    BOOST_TEST(!locks.has_to_release());
+    locks.ended("n", 7);
+    BOOST_TEST(gives_back(a, "n", 2));
+    BOOST_TEST(locks.empty());
+}
+
+// Each node of a Galera cluster keeps the locks of its own sessions.
+BOOST_AUTO_TEST_CASE(lock_that_a_session_on_another_node_has_too_is_given_back)
+{
+    granted_and_taken("n", 5, "n", a);
+    locks.granted_with_lock("n", 6, "n", b, 2);
+    BOOST_TEST(locks.holder_of("n", 6) == b);
+    BOOST_TEST(!locks.has_to_release(b));
+    BOOST_TEST(gives_back(a, "n", 1));
+    BOOST_TEST(!locks.has_any(a));
+    locks.ended("n", 6);
+    BOOST_TEST(gives_back(b, "n", 2));
+    BOOST_TEST(locks.empty());
+}
+
+BOOST_AUTO_TEST_CASE(lock_on_another_node_is_gone_with_its_connection)
+{
+    granted_and_taken("n", 5, "n", a);
+    locks.granted_with_lock("n", 6, "n", b, 2);
+    locks.keep_only(a, 2);
+    BOOST_TEST(!locks.has_any(a));
+    BOOST_TEST(locks.holder_of("n", 6) == b);
+}
+
+// The session is to take it, or is about to.
+BOOST_AUTO_TEST_CASE(lock_that_comes_after_that_of_a_session_on_another_node_is_given_back)
+{
+    locks.granted("n", 5, "n", a, now);
+    now += od::first_lock_pause;
+    BOOST_TEST(next(a).has_value());
+    locks.granted_with_lock("n", 6, "n", b, 2);
+    BOOST_TEST(!locks.has_to_release());
+    locks.tried("n", a, 1, now);
+    BOOST_TEST(gives_back(a, "n", 1));
 }
 
 BOOST_AUTO_TEST_CASE(waiters_lock_takes_the_place_of_one_under_another_name)

@@ -65,15 +65,17 @@ public:
         add_term(term_name, token, found);
     }
 
-    // That session got the lock while it waited for the term. May throw std::bad_alloc; then nobody gives the lock back.
+    // That session got the lock while it waited for the term. Another session that has it too, at another node of a Galera cluster, gives
+    // it back. May throw std::bad_alloc; then nobody gives this one's lock back.
     void granted_with_lock(std::string_view term_name, std::int64_t token, std::string_view name, session_id by, std::uint64_t connection)
     {
         const auto known = terms_.find(term_name);
         const bool has_other_lock = known != terms_.end() && known->second.lock != name;
         if (has_other_lock) ended(term_name, token);
+        std::string key{name};
         make_room();
-        lock& its = locks_.try_emplace(std::string{name}).first->second;
-        // A session that had this lock before lost it with its connection.
+        lock& its = locks_.try_emplace(key).first->second;
+        if (its.connection != 0 && its.session != by) to_release_.push_back({its.session, {std::move(key), its.connection}});
         its.session = by;
         its.connection = connection;
         its.was_waited_for = true;

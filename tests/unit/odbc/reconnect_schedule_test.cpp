@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <optional>
 
 BOOST_AUTO_TEST_SUITE(reconnect_schedule_test)
 
@@ -15,6 +16,8 @@ using namespace std::chrono_literals;
 namespace {
 
 const reconnect_schedule::time_point start{1h};
+
+const report outage{.kind = fault::unavailable};
 
 reconnect_schedule uncut() { return reconnect_schedule{{first_reconnect_pause, longest_reconnect_pause}}; }
 
@@ -70,6 +73,33 @@ BOOST_AUTO_TEST_CASE(a_connection_that_succeeds_ends_the_pauses)
     BOOST_TEST(schedule.free());
     schedule.failed(start);
     BOOST_TEST((schedule.next() == start + first_reconnect_pause));
+}
+
+// A wait that has ended must not connect.
+BOOST_AUTO_TEST_CASE(turn_that_nobody_wants_is_not_waited_for)
+{
+    connect_gate gate{0};
+    const auto is_wanted = [] { return false; };
+    BOOST_TEST(!gate.wait_for_turn(connect_gate::time_point::max(), is_wanted).has_value(), "there is no failure to tell of");
+    gate.failed(outage);
+    const auto why_not = gate.wait_for_turn(connect_gate::time_point::max(), is_wanted);
+    BOOST_TEST((why_not && why_not->kind == outage.kind));
+}
+
+BOOST_AUTO_TEST_CASE(turn_that_is_not_wanted_any_longer_is_left_to_others)
+{
+    connect_gate gate{0};
+    int asked = 0;
+    std::optional<report> why_not;
+    for (int tries = 0; tries < 20 && asked != 2; ++tries) {  // again where the pause was over before the wait began
+        asked = 0;
+        gate.failed(outage);
+        why_not = gate.wait_for_turn(connect_gate::time_point::max(), [&asked] { return ++asked == 1; });
+    }
+    BOOST_TEST((why_not && why_not->kind == outage.kind));
+    BOOST_TEST(asked == 2);
+    const auto wanted = gate.wait_for_turn(connect_gate::time_point::max(), [] { return true; });
+    BOOST_TEST(!wanted.has_value());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

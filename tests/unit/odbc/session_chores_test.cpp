@@ -132,4 +132,22 @@ BOOST_AUTO_TEST_CASE(attempt_that_was_given_up_before_it_began_undoes_no_earlier
     BOOST_TEST(store.inspect("n", ec).has_value());
 }
 
+BOOST_AUTO_TEST_CASE(wait_that_has_ended_does_not_connect_during_an_outage)
+{
+    const temporary_directory folder;
+    const auto config = std::make_shared<const od::configuration>(sqlite_connection_string(folder.path() / "leases.db"),
+                                                                  leasehold::odbc_options{}, &leasehold::dialect::detected::describe);
+    config->gate().failed({.kind = od::fault::unavailable});
+    od::session waits{config};
+    const od::request lock{od::operation::lock, "n", {}, 0, {}};
+    waits.prepare(lock, od::session::time_point::max());
+    waits.lock().cancel();
+    waits.perform();
+    BOOST_TEST(waits.is_connecting());
+    BOOST_TEST((waits.result().failed == od::fault::unavailable));
+    waits.prepare(lock, od::session::time_point::max());
+    waits.perform();
+    BOOST_TEST(!waits.is_connecting());
+}
+
 BOOST_AUTO_TEST_SUITE_END()

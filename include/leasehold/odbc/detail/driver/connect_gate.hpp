@@ -54,11 +54,14 @@ public:
     explicit connect_gate(std::uint64_t seed) : schedule_{{first_reconnect_pause, longest_reconnect_pause, seed}} {}
 
     // Nothing: it is this session's turn to try; then tell succeeded() or failed(). Otherwise why the last one failed: there is
-    // no turn before the deadline.
-    std::optional<report> wait_for_turn(time_point deadline)
+    // no turn before the deadline, or is_wanted() says no: it is asked before and after each pause, and must not block.
+    template <class Predicate>
+    std::optional<report> wait_for_turn(time_point deadline, Predicate is_wanted)
     {
         std::unique_lock lock{mutex_};
-        for (;;) {
+        for (bool pauses = false;;) {
+            pauses = pauses || !schedule_.free();
+            if (pauses && !is_wanted()) return last_failure_;
             const time_point now = std::chrono::steady_clock::now();
             if (schedule_.free() || now >= schedule_.next()) {
                 schedule_.trying(now);

@@ -389,7 +389,8 @@ private:
         connecting_ = true;
         lock_.begin_connection();
         connect_gate& gate = db_.config()->gate();
-        if (auto why_not = gate.wait_for_turn(deadline_)) {
+        const auto is_wanted = [this] { return what_ != operation::lock || !lock_.cancelled(); };
+        if (auto why_not = gate.wait_for_turn(deadline_, is_wanted)) {
             db_.set_last_report(std::move(*why_not));
             return db_.last_report().kind;
         }

@@ -136,7 +136,9 @@ private:
         if (next == lh::no_fire || next - time > earliness(when_, next)) return;
         explain(name() + " is due " + to_text(next) + ", in " + to_text(next - time));
         manager_.status("waiting for " + to_text(next));
-        sleep_for(next - time, signals_.asked_to_end());
+        // Asked again: a clock that is slower than ours, or was set back, would still be before the fire.
+        for (lh::fire_time at = time; at < next && !signals_.asked_to_end().stop_requested(); at = now())
+            sleep_for(next - at, signals_.asked_to_end());
     }
 
     named_run begin()

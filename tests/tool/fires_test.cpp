@@ -309,6 +309,19 @@ BOOST_FIXTURE_TEST_CASE(every_runs_the_command_at_each_time_until_it_is_asked_to
     BOOST_TEST((std::ranges::adjacent_find(fires) == fires.end()));
 }
 
+// To wake up early by the store's clock would be to find the run before it, which is done.
+BOOST_FIXTURE_TEST_CASE(host_that_waits_for_a_run_waits_by_the_clock_of_the_store_which_may_be_slower_than_its_own, scene)
+{
+    const auto at = [&](const std::string& clock) {
+        auto environment = faketime_environment("@2027-01-01 00:00:" + clock);
+        environment["TZ"] = "UTC";
+        return run(run_with({"job", "--once-per", "20s"}, {"sh", "-c", note("$LEASEHOLD_FIRE")}), environment).status.success();
+    };
+    BOOST_TEST(at("01"));
+    BOOST_TEST(at("18 x0.8"));
+    BOOST_TEST(file("notes") == "2027-01-01T00:00:00Z\n2027-01-01T00:00:20Z\n");
+}
+
 // As from a crontab after an outage.
 BOOST_FIXTURE_TEST_CASE(one_start_makes_up_for_all_runs_that_were_missed, scene)
 {

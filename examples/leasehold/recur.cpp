@@ -87,7 +87,7 @@ public:
     /// Each fire, until a signal ends it.
     int run_all()
     {
-        manager_.ready("the next run of " + name() + " is due " + to_text(job_.next()));
+        tell_next();
         job_.run(signals_.asked_to_end(), [this](named_run& run) {
             outage_told_ = false;
             carry_out(run);
@@ -97,6 +97,18 @@ public:
 
 private:
     [[nodiscard]] std::string name() const { return "'" + printable(options_.name) + "'"; }
+
+    // A database that does not answer yet ends nothing: run() asks again.
+    void tell_next()
+    {
+        std::string told = "waiting for the next run of " + name();
+        try {
+            told = "the next run of " + name() + " is due " + to_text(job_.next());
+        } catch (const lh::store_error& why) {
+            report_outage(why);
+        }
+        manager_.ready(told);
+    }
 
     int ended_with_status(int status)
     {

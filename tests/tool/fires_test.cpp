@@ -322,6 +322,19 @@ BOOST_FIXTURE_TEST_CASE(host_that_waits_for_a_run_waits_by_the_clock_of_the_stor
     BOOST_TEST(file("notes") == "2027-01-01T00:00:00Z\n2027-01-01T00:00:20Z\n");
 }
 
+// As from a crontab's @reboot, before the database is up.
+BOOST_FIXTURE_TEST_CASE(every_that_finds_no_database_at_first_tries_again, scene)
+{
+    auto host = start({"every", "job", "--once-per", "1s", "--table", "nowhere", "--", "sh", "-c", note("ran")});
+    const auto told = [this](const std::string& words) { return eventually([&] { return has(errors(), words); }, 60s); };
+    BOOST_TEST(told("create it with 'leasehold init'"), errors());
+    BOOST_TEST(told("; leasehold will try again\n"), errors());
+    BOOST_TEST(run_words("init --table nowhere").status.success());
+    BOOST_TEST(file_gets("notes", "ran"));
+    host.signal(SIGTERM);
+    BOOST_TEST(host.wait().success());
+}
+
 // As from a crontab after an outage.
 BOOST_FIXTURE_TEST_CASE(one_start_makes_up_for_all_runs_that_were_missed, scene)
 {

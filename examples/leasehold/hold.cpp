@@ -4,6 +4,7 @@
 #include "commands.hpp"
 #include "duration_text.hpp"
 #include "drain_model.hpp"
+#include "failure.hpp"
 #include "message.hpp"
 #include "opened_store.hpp"
 #include "records.hpp"
@@ -69,6 +70,7 @@ int unhold(const std::string& name, const asked_store& where)
 
 int drain(const drain_options& options, const asked_store& where)
 {
+    if (options.host.empty()) throw failure{exit_code::usage, "HOST is empty: name the host to drain"};
     lh::validate_reason(options.reason);
     constexpr lh::duration between_looks = 500ms;
     opened_store store{choose_store(where)};

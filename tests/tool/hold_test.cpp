@@ -119,6 +119,9 @@ BOOST_FIXTURE_TEST_CASE(what_can_not_be_a_hold_is_64, tool_fixture)
 {
     for (const char* words : {"hold report", "hold report --for 0s", "hold --for 1h", "unhold", "drain"})
         BOOST_TEST(run_words(words).status.code == 64, words);
+    const auto of_nobody = run({"drain", ""});  // as from a script with an unset $host, which reboots that host next
+    BOOST_TEST(of_nobody.status.code == 64);
+    BOOST_TEST(of_nobody.err == "leasehold: HOST is empty: name the host to drain\n");
     BOOST_TEST(run({"hold", "report", "--for", "1h", "--reason", std::string(161, 'x')}).status.code == 64);
     BOOST_TEST(run({"run", "job", "--owner", "held closed by me", "--", "true"}).status.code == 64);
 }

@@ -63,7 +63,9 @@ public:
     {
         for (;;) {
             reap();
-            act(machine_.next(now(), [this] { return group_is_empty(); }));
+            const keeper_action due = machine_.next(now(), [this] { return group_is_empty(); });
+            if (due == keeper_action::terminate) note_ |= made_to_end;
+            act(due);
             if (tool_gone_ && !machine_.running()) return tell_why();
             if (wait_for_message()) hear(receive(socket_));
         }
@@ -97,7 +99,6 @@ private:
         case keeper_action::terminate:
             signal_group(SIGTERM);
             signal_group(SIGCONT);
-            note_ |= made_to_end;
             return;
         case keeper_action::kill:
             signal_group(SIGKILL);
@@ -144,7 +145,10 @@ private:
         case word::signal:
             signalled_ = true;
             return signal_group(message->number);
-        case word::end: return act(machine_.end(now()));
+        case word::end:
+            note_ |= made_to_end;
+            return act(machine_.end(now()));
+        case word::overdue: return act(machine_.end(now()));
         default: return;
         }
     }

@@ -56,7 +56,7 @@ class fires {
 public:
     fires(const run_options& options, const std::string& owner, const chosen_terms& terms, const keeper& command, signal_inbox& signals,
           opened_store& store, service_manager& manager, metrics_file* counts)
-        : options_{options}, command_{command}, signals_{signals}, store_{store}, manager_{manager}, kill_after_{terms.kill_after},
+        : options_{options}, command_{command}, signals_{signals}, store_{store}, manager_{manager},
           when_{choose_schedule(options.schedule)},
           job_{*store, options.name, when_, recurring_options_of(terms, counts), lh::fixed_owner_id{owner}}
     {
@@ -197,7 +197,6 @@ private:
         if (options_.handover_signal != 0) term.asked = run.handover_token();
         term.signal_if_asked = options_.handover_signal;
         term.max_hold = options_.max_hold;
-        term.kill_after = kill_after_;
         const command_end end = supervise(command_, signals_, term);
         const int status = end.lost() ? exit_code::lost : end.shell_status();
         const int noted = end.lost() ? status : status == 0 ? complete(run) : fail(run, status);
@@ -263,7 +262,6 @@ private:
     signal_inbox& signals_;
     opened_store& store_;
     service_manager& manager_;
-    const lh::duration kill_after_;
     const chosen_schedule when_;
     bool outage_told_ = false;
     std::function<void(lh::fire_time, std::exception_ptr)> on_failed_;

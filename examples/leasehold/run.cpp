@@ -123,7 +123,6 @@ int run_under(const run_scene& at, Guard guard, lh::fencing_token token, std::st
         at.options.handover_signal, std::move(checkpoint)};
     term.numbers = std::move(numbers);
     term.max_hold = at.options.max_hold;
-    term.kill_after = at.terms.kill_after;
     const command_end end = supervise(at.command, at.signals, term);
     at.manager.stopping("the command has ended");
     return finish(guard, end, at.options);

@@ -57,7 +57,6 @@ public:
             end_overdue();
         }
         end_->overdue = overdue_;
-        if (killed_ && end_->signal() == SIGKILL) end_->notes |= had_to_be_killed;
         if (terminal_) terminal_->take_back(group_);
         if (inbox_) inbox_->passing_on(false);
         return *end_;
@@ -120,18 +119,13 @@ private:
             keeper_.tell({word::signal, term_.signal_if_asked});
     }
 
-    // Polite at first, also to one that is stopped.
+    // The keeper ends its whole group, as at a loss.
     void end_overdue()
     {
         if (group_ <= 0 || leasehold::steady_clock{}.now() < ends_at_) return;
-        if (std::exchange(overdue_, true)) {
-            ends_at_ = leasehold::time_point::max();
-            killed_ = true;
-            return keeper_.tell({word::signal, SIGKILL});
-        }
-        ends_at_ = later(term_.kill_after);
-        keeper_.tell({word::signal, SIGTERM});
-        keeper_.tell({word::signal, SIGCONT});
+        ends_at_ = leasehold::time_point::max();
+        overdue_ = true;
+        keeper_.tell({word::overdue});
     }
 
     static leasehold::time_point later(duration by)
@@ -202,7 +196,6 @@ private:
     bool asked_ = false;
     leasehold::time_point ends_at_ = leasehold::time_point::max();
     bool overdue_ = false;
-    bool killed_ = false;  // after that
     std::optional<command_end> end_;
 };
 

@@ -50,7 +50,6 @@ struct running_term {
     std::optional<leasehold::fire_time> fire{};      ///< of a schedule
     std::vector<std::size_t> numbers{};              ///< which of several rights they are, if it is more than one
     std::optional<leasehold::duration> max_hold{};   ///< how long the command may run
-    leasehold::duration kill_after{};                ///< then, from SIGTERM to SIGKILL
 };
 
 /// When to tell the keeper of the deadline again: often where it is near, so that a renewal in the last moment counts.

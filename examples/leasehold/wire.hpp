@@ -18,6 +18,7 @@ enum class word : std::int32_t {
     start,   ///< `value`: the token; `number`: whether the command gets the terminal at once
     signal,  ///< `number` to the command's group
     end,     ///< the lease is lost
+    overdue,  ///< it has run for too long: as `end`, but the lease is held
     // from the keeper
     started,      ///< `number`: the process, and its group
     not_started,  ///< `number`: errno

@@ -96,6 +96,17 @@ BOOST_FIXTURE_TEST_CASE(grandchildren_that_ignore_sigterm_don_t_outlive_the_term
     BOOST_TEST(!alive(grandchild));
 }
 
+BOOST_FIXTURE_TEST_CASE(grandchildren_that_ignore_sigterm_don_t_outlive_the_lease_of_a_command_that_runs_for_too_long, tool_fixture)
+{
+    auto tool = start({"run", "job", "--max-hold", "3s", "--kill-after", "300ms", "--", "sh", "-c",
+                       "(trap '' TERM; exec sleep 60) & echo $!; exec sleep 60"});
+    const pid_t grandchild = process_in(tool.read_line());
+    BOOST_TEST(tool.wait().code == 124);
+    BOOST_TEST(!alive(grandchild));
+    BOOST_TEST(errors() == "leasehold: the command ran for longer than --max-hold, and was ended\n"
+                           "leasehold: the command did not end in time, and was killed\n");
+}
+
 BOOST_FIXTURE_TEST_CASE(a_tool_that_is_killed_takes_its_command_along_at_once, tool_fixture)
 {
     auto tool = start(run_with({"job", "--kill-after", "500ms"}, stubborn));

@@ -127,7 +127,8 @@ private:
         if (!message) {
             tool_gone_ = true;
             deserted_ = machine_.running() && !machine_.told_to_end();
-            act(machine_.end(now()));
+            // Whoever has killed it waited for the command, too: a leasehold around it, whose margin is for one --kill-after.
+            act(machine_.end(asked_to_end_ ? now() - plan_.kill_after : now()));
             return;
         }
         switch (message->what) {
@@ -144,6 +145,7 @@ private:
         case word::start: return start(message->value, message->number != 0);
         case word::signal:
             signalled_ = true;
+            asked_to_end_ = asked_to_end_ || message->number == SIGTERM;
             return signal_group(message->number);
         case word::end:
             note_ |= made_to_end;
@@ -193,6 +195,7 @@ private:
         group_ = child;
         note_ = of_its_own;
         signalled_ = false;
+        asked_to_end_ = false;
         machine_.started(deadline_);
     }
 
@@ -274,6 +277,7 @@ private:
     int status_ = 0;
     std::int64_t note_ = of_its_own;
     bool signalled_ = false;     // the command was sent a signal that is not about the lease
+    bool asked_to_end_ = false;  // by SIGTERM
     bool has_children_ = false;  // also such as have left the command's group
     bool tool_gone_ = false;
     bool deserted_ = false;  // it was gone while the command ran

@@ -107,6 +107,18 @@ BOOST_FIXTURE_TEST_CASE(grandchildren_that_ignore_sigterm_don_t_outlive_the_leas
                            "leasehold: the command did not end in time, and was killed\n");
 }
 
+// By a leasehold around it, for example, whose lease is lost: its margin is for one --kill-after.
+BOOST_FIXTURE_TEST_CASE(command_of_a_tool_that_was_asked_to_end_and_is_killed_gets_no_more_time, tool_fixture)
+{
+    auto tool = start(run_with({"job", "--ttl", "1h", "--kill-after", "10m"},
+                               {"sh", "-c", "trap 'echo asked' TERM; echo $$; while :; do sleep 0.1; done"}));
+    const pid_t child = process_in(tool.read_line());
+    tool.signal(SIGTERM);
+    BOOST_REQUIRE(tool.read_line().value_or("") == "asked");
+    tool.kill();
+    BOOST_TEST(eventually([&] { return !alive(child); }, 60s));
+}
+
 BOOST_FIXTURE_TEST_CASE(a_tool_that_is_killed_takes_its_command_along_at_once, tool_fixture)
 {
     auto tool = start(run_with({"job", "--kill-after", "500ms"}, stubborn));

@@ -284,7 +284,7 @@ int with_fires(const run_options& options, const asked_store& asked, int (fires:
     const blocked_signals blocked;
     const keeper command{{options.command, options.name, owner, terms.kill_after, blocked.before()}};
     signal_inbox signals{blocked, true};
-    const std::stop_callback tell_manager{signals.asked_to_end(), [&manager] { manager.stopping("asked to end by a signal"); }};
+    const std::stop_callback tell_manager{signals.asked_to_end(), [&] { manager.asked_to_end(signals.ended_by()); }};
     std::optional<metrics_file> counts;
     if (options.metrics_file) counts.emplace(*options.metrics_file);
     opened_store opened{chosen, terms.call_timeout, counts ? &*counts : nullptr};

@@ -4,6 +4,7 @@
 #include "message.hpp"
 
 #include <algorithm>
+#include <csignal>
 #include <cstddef>
 #include <cstdlib>
 
@@ -48,6 +49,11 @@ void service_manager::ready(std::string_view text)
 void service_manager::stopping(std::string_view text)
 {
     if (!stopping_.exchange(true)) send("STOPPING=1\n", text);
+}
+
+void service_manager::asked_to_end(int signal)
+{
+    if (signal != SIGHUP) stopping("asked to end by a signal");
 }
 
 void service_manager::send(std::string_view state, std::string_view text) const

@@ -28,6 +28,8 @@ public:
     void ready(std::string_view text);
     /// The first time only, so that the manager shows what came first.
     void stopping(std::string_view text);
+    /// The same for a signal, but for SIGHUP: many commands only read their configuration again, and go on.
+    void asked_to_end(int signal);
 
 private:
     void send(std::string_view state, std::string_view text) const;

@@ -10,6 +10,8 @@
 #include <chrono>
 #include <csignal>
 #include <cstddef>
+#include <filesystem>
+#include <fstream>
 #include <map>
 #include <optional>
 #include <string>
@@ -143,6 +145,26 @@ BOOST_FIXTURE_TEST_CASE(the_manager_is_told_of_the_end_of_a_schedule, tool_fixtu
     }
     BOOST_TEST(run({"run", "other", "--once-per", "365d", "--", "true"}, environment).status.success());
     BOOST_TEST(hears_of_stopping() == "STOPPING=1\nSTATUS=the command has ended\n");
+}
+
+BOOST_FIXTURE_TEST_CASE(the_manager_is_not_told_of_an_end_by_a_signal_after_which_commands_go_on, tool_fixture)
+{
+    const manager told{path("notify")};
+    const std::string goes_on = "trap 'echo hup' HUP; echo on; until [ -e " + path("go") + " ]; do sleep 0.05; done";
+    for (const std::vector<std::string>& words : {std::vector<std::string>{"run", "job"}, {"run", "report", "--once-per", "365d"}}) {
+        std::filesystem::remove(path("go"));
+        std::vector<std::string> whole = words;
+        whole.insert(whole.end(), {"--ttl", "10m", "--", "sh", "-c", goes_on});
+        auto tool = start(whole, {{"NOTIFY_SOCKET", path("notify")}});
+        BOOST_REQUIRE(tool.read_line().value_or("") == "on");
+        while (told.heard(0ms)) {}  // that it is ready
+        tool.signal(SIGHUP);
+        BOOST_TEST(tool.read_line().value_or("") == "hup");
+        BOOST_TEST(!told.heard(0ms).has_value(), words[1]);
+        std::ofstream{path("go")};
+        BOOST_TEST(told.hears() == "STOPPING=1\nSTATUS=the command has ended\n", words[1]);
+        tool.wait();
+    }
 }
 
 BOOST_FIXTURE_TEST_CASE(a_manager_that_is_not_there_or_does_not_read_keeps_nothing_from_running, tool_fixture)

@@ -80,18 +80,22 @@ public:
             if (ended_with != 0 || failed == lh::no_fire) status = ended_with;
             // Later fires are left to later starts, or this one might never end.
             const bool goes_on = ended_with != 0 ? options_.retry.has_value() : options_.catch_up == lh::catch_up::all && fire < due;
-            if (!goes_on || signals_.ended_by() != 0) return ended_with_status(status);
+            if (!goes_on || keeper_gone_ || signals_.ended_by() != 0) return ended_with_status(status);
         }
     }
 
-    /// Each fire, until a signal ends it.
+    /// Each fire, until a signal ends it, or nobody is left to run the command.
     int run_all()
     {
         tell_next();
-        job_.run(signals_.asked_to_end(), [this](named_run& run) {
+        std::stop_source over;
+        const std::stop_callback end_with_signal{signals_.asked_to_end(), [&over] { over.request_stop(); }};
+        job_.run(over.get_token(), [&](named_run& run) {
             outage_told_ = false;
             carry_out(run);
+            if (keeper_gone_) over.request_stop();
         });
+        if (keeper_gone_) return exit_code::internal;
         return signals_.ended_by() == SIGTERM ? exit_code::success : exit_code::signalled + signals_.ended_by();
     }
 
@@ -199,7 +203,9 @@ private:
         term.max_hold = options_.max_hold;
         const command_end end = supervise(command_, signals_, term);
         const int status = end.lost() ? exit_code::lost : end.shell_status();
-        const int noted = end.lost() ? status : status == 0 ? complete(run) : fail(run, status);
+        keeper_gone_ = end.how == command_end::kind::keeper_gone;
+        const int noted = end.lost() || keeper_gone_ ? status : status == 0 ? complete(run) : fail(run, status);
+        if (keeper_gone_) leave(run);
         for (const std::string& each : describe_end(name(), options_.command.front(), end)) complain(each);
         return noted;
     }
@@ -246,6 +252,13 @@ private:
         return status;
     }
 
+    // To another host, at once: it is not the command that has failed.
+    static void leave(named_run& run)
+    {
+        std::error_code ignored;
+        run.release(ignored);
+    }
+
     // Once for each outage: it may last for hours.
     void report_outage(const lh::store_error& why)
     {
@@ -264,6 +277,7 @@ private:
     service_manager& manager_;
     const chosen_schedule when_;
     bool outage_told_ = false;
+    bool keeper_gone_ = false;
     std::function<void(lh::fire_time, std::exception_ptr)> on_failed_;
     named_job job_;
 };

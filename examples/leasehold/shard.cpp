@@ -28,6 +28,7 @@
 #include <stdexcept>
 #include <stop_token>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -134,7 +135,9 @@ private:
         std::optional<std::string> checkpoint;
         if (const auto saved = shard.load_checkpoint()) checkpoint = lh::detail::own_text(*saved);
         const signals_of_commands::queue signals{for_commands_};
-        const keeper command{nursery_.start(shard.index(), std::string{shard.owner()})};
+        const std::optional<int> socket = start_keeper(shard);
+        if (!socket) return;
+        const keeper command{*socket};
         const running_term term{shard.token(),
                                 shard.guard().stop_token(),
                                 [&shard] { return shard.remaining(); },
@@ -151,6 +154,19 @@ private:
         const int status = end.shell_status();
         if (status != 0) throw std::runtime_error{"the command has ended with status " + std::to_string(status)};
         explain(name + ": the command has ended, and is run again in " + to_text(options_.pause));
+    }
+
+    // Nothing: nobody is left to start one.
+    std::optional<int> start_keeper(shard_type& shard)
+    {
+        try {
+            return nursery_.start(shard.index(), std::string{shard.owner()});
+        } catch (const std::system_error& error) {
+            if (error.code() != std::errc::broken_pipe && error.code() != std::errc::connection_reset) throw;
+            complain("the process that starts the commands was killed");
+            give_up(exit_code::internal);
+            return std::nullopt;
+        }
     }
 
     // The command can't be run here: so for no shard.

@@ -335,6 +335,35 @@ BOOST_FIXTURE_TEST_CASE(every_that_finds_no_database_at_first_tries_again, scene
     BOOST_TEST(host.wait().success());
 }
 
+BOOST_FIXTURE_TEST_CASE(keeper_that_is_killed_ends_the_host_and_leaves_the_run_to_the_next, scene)
+{
+    const std::string notes = "echo $LEASEHOLD_FIRE; " + note("$LEASEHOLD_FIRE");
+    const std::vector<std::string> scheduled{"every", "job", "--once-per", "1s", "--catch-up", "all", "--", "sh", "-c"};
+    const auto start_with = [&](const std::string& script) {
+        std::vector<std::string> words = scheduled;
+        words.push_back(notes + script);
+        return start(words);
+    };
+    auto first = start_with("exec sleep 60");
+    const std::string fire = first.read_line().value_or("none");
+    BOOST_REQUIRE(process_tree(first.pid()).size() >= 3);
+    ::kill(process_tree(first.pid())[1], SIGKILL);
+    BOOST_TEST(first.wait(30s).code == 70);
+    BOOST_TEST(has(errors(), "the process that supervises the command was killed"), errors());
+    BOOST_TEST(!has(errors(), "status 70"), errors());
+    auto second = start_with("exec sleep 60");
+    BOOST_TEST(second.read_line().value_or("") == fire);
+    second.signal(SIGTERM);
+    second.wait();
+
+    auto once_only = start(once({"--retry", "3"}, "echo on; exec sleep 60"));
+    BOOST_REQUIRE(once_only.read_line());
+    ::kill(process_tree(once_only.pid())[1], SIGKILL);
+    BOOST_TEST(once_only.wait(30s).code == 70);
+    BOOST_TEST(!has(errors(), "status 70"), errors());
+    BOOST_TEST(run(once({"--retry", "3"}, "true")).status.success());
+}
+
 // As from a crontab after an outage.
 BOOST_FIXTURE_TEST_CASE(one_start_makes_up_for_all_runs_that_were_missed, scene)
 {

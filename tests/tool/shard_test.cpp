@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <fstream>
 #include <set>
 #include <sstream>
 #include <string>
@@ -130,6 +131,19 @@ BOOST_FIXTURE_TEST_CASE(command_that_fails_is_run_again_and_one_that_cannot_be_r
     const auto late = run({"shard", "orders", "--of", "1", "--ttl", "1s", "--", "/no/such/{}"});
     BOOST_TEST(late.status.code == 127);
     BOOST_TEST(has(late.err, "can't run /no/such/{}: No such file or directory"), late.err);
+}
+
+BOOST_FIXTURE_TEST_CASE(host_that_can_start_no_commands_any_more_ends, scene)
+{
+    auto host = start(shard({"--of", "2"}, "test $1 = 0 || exec sleep 60; echo on; until [ -e " + path("go") + " ]; do sleep 0.05; done"));
+    BOOST_REQUIRE(host.read_line().value_or("") == "on");
+    const auto tree = process_tree(host.pid());
+    BOOST_REQUIRE(tree.size() >= 3);
+    ::kill(tree[1], SIGKILL);
+    std::ofstream{path("go")};
+    BOOST_TEST(host.wait(30s).code == 70);
+    BOOST_TEST(has(errors(), "the process that starts the commands was killed"), errors());
+    BOOST_TEST(run_words("ps orders").out == "orders has no members\n");
 }
 
 BOOST_FIXTURE_TEST_CASE(what_can_not_work_is_refused, scene)

@@ -186,7 +186,6 @@ public:
 private:
     void look()
     {
-        next_ = clock_.now() + options_.interval;
         try {
             seen_ = look_at(store_, options_.group);
             trouble_.clear();
@@ -195,6 +194,7 @@ private:
             if (!looked_) throw;
             trouble_ = "the database does not answer: " + why.code().message();
         }
+        next_ = clock_.now() + options_.interval;
     }
 
     int write()
@@ -227,12 +227,12 @@ private:
         on.show(lines);
     }
 
-    // Until it is time to look again. True: it is over.
+    // Until it is time to look again, which may be at once: to show what was seen may take long. True: it is over.
     bool wait(screen* on)
     {
-        while (clock_.now() < next_) {
+        do {
             bool key = false;
-            wait_for(signals_, on != nullptr, next_ - clock_.now(), key);
+            wait_for(signals_, on != nullptr, std::max(next_ - clock_.now(), lh::duration::zero()), key);
             while (const auto signal = signals_.take()) {
                 if (*signal != SIGTSTP || !on) continue;
                 on->leave();
@@ -242,7 +242,7 @@ private:
             if (signals_.asked_to_end().stop_requested() || (!on && nobody_reads_output())) return true;
             char pressed = 0;
             if (key && (::read(STDIN_FILENO, &pressed, 1) != 1 || pressed == 'q')) return true;
-        }
+        } while (clock_.now() < next_);
         return false;
     }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // `leasehold shard`: a command for each shard; and `leasehold ps --watch`.
+#include <contract/odbc_connection.hpp>
 #include <tool/run_commands.hpp>
 #include <tool/tool_fixture.hpp>
 
@@ -200,6 +201,19 @@ BOOST_FIXTURE_TEST_CASE(ps_watches_a_group_in_a_pipe, scene)
     json.signal(SIGTERM);
     BOOST_TEST(json.wait(20s).success());
     BOOST_TEST(run_words("ps orders --interval 1s").status.code == 64);
+}
+
+BOOST_FIXTURE_TEST_CASE(ps_that_watches_ends_by_a_signal_though_its_looks_take_longer_than_its_interval, scene)
+{
+    odbc_connection{sqlite_connection_string(path("leases.db"))}.execute(
+        "insert into leasehold (name, owner, token, expires_at)"
+        " with recursive numbers(n) as (select 1 union all select n + 1 from numbers where n < 8000)"
+        " select 'orders/members/' || n, 'a', 1, 4000000000000 from numbers");
+    auto watch = start({"ps", "orders", "--watch", "--interval", "10ms"});
+    BOOST_REQUIRE(watch.read_line());
+    watch.signal(SIGTERM);
+    while (watch.read_line()) {}
+    BOOST_TEST(watch.wait(20s).success());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

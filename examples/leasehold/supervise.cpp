@@ -199,6 +199,20 @@ private:
     std::optional<command_end> end_;
 };
 
+// It need not be the command's fault that it could not be started.
+int status_of_refusal(int error) noexcept
+{
+    switch (error) {
+    case EAGAIN:
+    case ENOMEM:
+    case EMFILE:
+    case ENFILE: return exit_code::internal;
+    case ENOENT:
+    case ENOTDIR: return exit_code::not_found;
+    default: return exit_code::not_executable;
+    }
+}
+
 }  // namespace
 
 int command_end::signal() const noexcept { return how == kind::ended && WIFSIGNALED(status) ? WTERMSIG(status) : 0; }
@@ -208,7 +222,7 @@ int command_end::shell_status() const noexcept
     if (overdue && how == kind::ended) return exit_code::overdue;
     switch (how) {
     case kind::ended: return WIFSIGNALED(status) ? exit_code::signalled + WTERMSIG(status) : WEXITSTATUS(status);
-    case kind::not_started: return error == ENOENT || error == ENOTDIR ? exit_code::not_found : exit_code::not_executable;
+    case kind::not_started: return status_of_refusal(error);
     case kind::keeper_gone: return exit_code::internal;
     }
     return exit_code::internal;

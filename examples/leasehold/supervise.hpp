@@ -30,7 +30,7 @@ struct command_end {
 
     [[nodiscard]] bool lost() const noexcept { return (notes & made_to_end) != 0; }
     /// Its own status as a shell tells it: 128 and the signal for one that was killed, 127 or 126 for one that isn't there
-    /// or can't be run. exit_code::overdue for one that ran for too long, however it has ended.
+    /// or can't be run, 70 where the system has no process for it. exit_code::overdue for one that ran for too long, however it has ended.
     [[nodiscard]] int shell_status() const noexcept;
     /// The signal that killed it, or 0.
     [[nodiscard]] int signal() const noexcept;

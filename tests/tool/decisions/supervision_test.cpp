@@ -26,6 +26,8 @@ BOOST_AUTO_TEST_CASE(a_command_s_end_becomes_a_shell_s_status)
     BOOST_TEST((command_end{.how = kind::not_started, .error = ENOENT}.shell_status() == 127));
     BOOST_TEST((command_end{.how = kind::not_started, .error = EACCES}.shell_status() == 126));
     BOOST_TEST((command_end{.how = kind::not_started, .error = ENOEXEC}.shell_status() == 126));
+    for (const int no_more : {EAGAIN, ENOMEM, EMFILE, ENFILE})
+        BOOST_TEST((command_end{.how = kind::not_started, .error = no_more}.shell_status() == 70), no_more);
     BOOST_TEST((command_end{.how = kind::keeper_gone}.shell_status() == 70));
     BOOST_TEST((command_end{.notes = made_to_end | had_to_be_killed}.lost()));
     BOOST_TEST((!command_end{.notes = leaves_others}.lost()));

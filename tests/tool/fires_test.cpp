@@ -219,6 +219,7 @@ BOOST_FIXTURE_TEST_CASE(another_schedule_of_the_name_is_refused_until_it_is_to_t
     const auto refused = run(run_with({"report", "--cron", "0 3 * * *"}, {"true"}));
     BOOST_TEST(refused.status.code == 64);
     for (const char* words : {"every 365d", "cron 0 3 * * *", "made by web-1"}) BOOST_TEST(has(refused.err, words), refused.err);
+    BOOST_TEST(run({"every", "report", "--cron", "0 3 * * *", "--", "true"}).status.code == 64);
     BOOST_TEST(run(run_with({"report", "--cron", "0 3 * * *", "--reschedule"}, {"true"})).status.success());
     BOOST_TEST(run(once({}, "true")).status.code == 64);
 }

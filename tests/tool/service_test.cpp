@@ -143,6 +143,11 @@ BOOST_FIXTURE_TEST_CASE(the_manager_is_told_of_the_end_of_a_schedule, tool_fixtu
         tool.wait();
         BOOST_TEST(!told.heard(0ms).has_value());
     }
+    auto waits = start({"every", "job", "--once-per", "365d", "--table", "nowhere", "--", "true"}, environment);
+    BOOST_TEST(told.hears() == "READY=1\nSTATUS=waiting for the next run of 'job'\n", "without a database, too");
+    waits.signal(SIGTERM);
+    BOOST_TEST(waits.wait().success());
+    BOOST_TEST(hears_of_stopping() == "STOPPING=1\nSTATUS=asked to end by a signal\n");
     BOOST_TEST(run({"run", "other", "--once-per", "365d", "--", "true"}, environment).status.success());
     BOOST_TEST(hears_of_stopping() == "STOPPING=1\nSTATUS=the command has ended\n");
 }

@@ -134,7 +134,7 @@ private:
         // A step without a range runs to the field's end, as in "5/15".
         if (take('/')) {
             if (!read_step(step)) return false;
-            if (!range) high = of_.last == 7 ? 6 : of_.last;
+            if (!range) high = of_.last == 7 && low < 7 ? 6 : of_.last;
         }
         set(into, low, high, step);
         return true;

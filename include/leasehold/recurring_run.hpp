@@ -8,6 +8,7 @@
 #include <leasehold/detail/catch_into.hpp>
 #include <leasehold/detail/fire_book.hpp>
 #include <leasehold/detail/recurring_machine.hpp>
+#include <leasehold/detail/run_access.hpp>
 #include <leasehold/duration.hpp>
 #include <leasehold/error.hpp>
 #include <leasehold/fencing_token.hpp>
@@ -293,6 +294,7 @@ private:
     friend class recurring;
     template <class Recurring>
     friend struct detail::recurring_access;
+    friend detail::run_access;
     using book_type = detail::fire_book_of<Lease>;
 
     enum class state : std::uint8_t {
@@ -350,6 +352,20 @@ private:
         std::error_code ignored;
         guard_.release(ignored);
         return noted;
+    }
+
+    // Nobody has worked under the run: an attempt that was noted for it does not count. The fire stays noted as one that was tried, so that
+    // catch_up::none does not find it too late.
+    void never_begun() noexcept
+    {
+        if (!held() || state_ != state::open || !record_.open) return;
+        if (record_.open->fire != step_.fire || record_.open->attempts != step_.attempt) return;
+        std::error_code ignored;
+        detail::catch_into(ignored, [&] {
+            fire_record record = record_;
+            --record.open->attempts;
+            write(std::move(record), ignored);
+        });
     }
 
     // After complete(connection) only the store knows whether the transaction was committed.

@@ -35,10 +35,12 @@ struct turned_scene {
     using job_type = lh::recurring<turned_store, lh::every, lh::manual_clock, lh::fixed_owner_id, lh::no_renewal>;
     using run_type = job_type::run_type;
 
-    job_type job_of(const char* owner)
+    job_type job_of(const char* owner, const lh::recurring_options& options = {})
     {
-        return job_type{store, "report", nightly, lh::recurring_options{}, clock, lh::fixed_owner_id{owner}, lh::no_renewal{}};
+        return job_type{store, "report", nightly, options, clock, lh::fixed_owner_id{owner}, lh::no_renewal{}};
     }
+
+    const lh::recurring_options once{.max_attempts = 1};
 };
 
 }  // namespace
@@ -288,21 +290,59 @@ struct late_store : lh::forwarding_store<turned_store, late_store> {
 
 BOOST_FIXTURE_TEST_CASE(cancellation_that_overtakes_the_grant_leaves_the_fire_open, turned_scene)
 {
-    late_store late{store};
-    lh::recurring job{late, "report", nightly, lh::recurring_options{}, clock, lh::fixed_owner_id{"a"}, lh::no_renewal{}};
+    auto other = job_of("b", once);
     running_context io;
-    cancellation slots;
-    recorder<decltype(job)::run_type> cancelled;
-    lh::async_try_begin_for(job, 24h, slots.on(cancelled.on(io.context)));
-    late.granted.wait(false);
-    slots.cancel(io.context);
-    late.open = true;
-    late.open.notify_all();
-    const auto none = cancelled.get();
-    BOOST_TEST((none.ec == aborted && none.result.empty()));
-    auto other = job_of("b");
+    for (const bool waits : {false, true}) {
+        late_store late{store};
+        lh::recurring job{late, "report", nightly, once, clock, lh::fixed_owner_id{"a"}, lh::no_renewal{}};
+        cancellation slots;
+        recorder<decltype(job)::run_type> cancelled;
+        if (waits)
+            lh::async_try_begin_for(job, 24h, slots.on(cancelled.on(io.context)));
+        else
+            lh::async_try_begin(job, slots.on(cancelled.on(io.context)));
+        late.granted.wait(false);
+        slots.cancel(io.context);
+        late.open = true;
+        late.open.notify_all();
+        const auto none = cancelled.get();
+        BOOST_TEST((none.ec == aborted && none.result.empty()));
+        auto again = other.try_begin();
+        BOOST_TEST(again.held());
+        BOOST_TEST(again.attempt() == 1);
+        if (again.held()) again.complete();
+        clock.advance(24h);
+    }
+}
+
+BOOST_FIXTURE_TEST_CASE(context_that_is_gone_before_the_run_is_delivered_leaves_the_fire_open, turned_scene)
+{
+    auto job = job_of("a", once);
+    auto other = job_of("b", once);
+    {
+        net::io_context never_run;
+        lh::async_try_begin(job, net::bind_executor(never_run, [](error_code, const run_type&) {}));
+        BOOST_REQUIRE(eventually([&] { return store.checkpoint("report").has_value(); }));
+    }
     const auto again = other.try_begin();
     BOOST_TEST(again.held());
+    BOOST_TEST(again.attempt() == 1);
+}
+
+// Who has begun in time is not too late because it was cancelled.
+BOOST_FIXTURE_TEST_CASE(fire_that_was_left_open_in_time_is_begun_later_with_catch_up_none, turned_scene)
+{
+    const lh::recurring_options none{.catch_up = lh::catch_up::none, .max_attempts = 1, .begin_within = 10h};
+    auto job = job_of("a", none);
+    auto other = job_of("b", none);
+    {
+        net::io_context never_run;
+        lh::async_try_begin(job, net::bind_executor(never_run, [](error_code, const run_type&) {}));
+        BOOST_REQUIRE(eventually([&] { return store.checkpoint("report").has_value(); }));
+    }
+    clock.advance(2h);
+    const auto again = other.try_begin();
+    BOOST_TEST((again.held() && again.fire() == last_night));
 }
 
 BOOST_FIXTURE_TEST_CASE(wait_for_a_record_of_another_schedule_is_an_error, waiting_scene)

@@ -36,7 +36,7 @@ ROWS = (
                " detail/agreed_count.hpp detail/permit_names.hpp detail/permit_attempts.hpp"
                " detail/shared_attempts.hpp",
      "recurring": "recurring.hpp recurring_options.hpp recurring_run.hpp fire_record.hpp detail/fire_book.hpp detail/fire_wait.hpp"
-                  " detail/recurring_machine.hpp",
+                  " detail/recurring_machine.hpp detail/run_access.hpp",
      "election": "leader_election.hpp leader_election_options.hpp leader_term.hpp detail/candidate.hpp detail/election_machine.hpp",
      "odbc queue": "odbc/detail/queue/"},
     {"group": "group/ group_member.hpp group_observer.hpp member_change.hpp member_record.hpp shard_group.hpp shard_options.hpp shard_term.hpp",

@@ -3,6 +3,7 @@
 #define LEASEHOLD_ASIO_DETAIL_GUARDS_HPP
 
 #include <leasehold/detail/lease_access.hpp>
+#include <leasehold/detail/run_access.hpp>
 #include <leasehold/release_all.hpp>
 
 // What the asynchronous operations need of each kind of guard.
@@ -22,6 +23,9 @@ void drop(Result& result) noexcept
     }
     else if constexpr (any_guard<Result>) {
         lease_access::forget_min_hold(result);
+    }
+    else if constexpr (requires { run_access::never_begun(result); }) {
+        run_access::never_begun(result);
     }
     result = Result{};
 }

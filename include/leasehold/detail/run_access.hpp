@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef LEASEHOLD_DETAIL_RUN_ACCESS_HPP
+#define LEASEHOLD_DETAIL_RUN_ACCESS_HPP
+
+namespace leasehold::inline v0::detail {
+
+// What drops a fire's run needs of it beyond its public interface.
+struct run_access {
+    // Nobody has worked under it: no attempt counts. Does I/O.
+    template <class Run>
+    static auto never_begun(Run& of) noexcept -> decltype(of.never_begun())
+    {
+        of.never_begun();
+    }
+};
+
+}  // namespace leasehold::inline v0::detail
+
+#endif

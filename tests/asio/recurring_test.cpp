@@ -268,21 +268,22 @@ BOOST_FIXTURE_TEST_CASE(wait_in_the_pause_after_a_failure_can_be_cancelled, wait
 
 namespace {
 
-// Keeps the answer to an attempt back until it is opened.
+// Keeps the answers to one kind of calls back until it is opened.
 struct late_store : lh::forwarding_store<turned_store, late_store> {
-    using forwarding_store::forwarding_store;
+    late_store(turned_store& in, lh::store_operation at) : forwarding_store{in}, late_at{at} {}
     template <class Make>
     auto around(const lh::store_call& call, std::error_code&, Make make) -> decltype(make())
     {
         auto answer = make();
-        if (call.operation == lh::store_operation::try_acquire) {
-            granted = true;
-            granted.notify_all();
+        if (call.operation == late_at) {
+            answered = true;
+            answered.notify_all();
             open.wait(false);
         }
         return answer;
     }
-    std::atomic<bool> granted = false;
+    const lh::store_operation late_at;
+    std::atomic<bool> answered = false;
     std::atomic<bool> open = false;
 };
 
@@ -293,7 +294,7 @@ BOOST_FIXTURE_TEST_CASE(cancellation_that_overtakes_the_grant_leaves_the_fire_op
     auto other = job_of("b", once);
     running_context io;
     for (const bool waits : {false, true}) {
-        late_store late{store};
+        late_store late{store, lh::store_operation::try_acquire};
         lh::recurring job{late, "report", nightly, once, clock, lh::fixed_owner_id{"a"}, lh::no_renewal{}};
         cancellation slots;
         recorder<decltype(job)::run_type> cancelled;
@@ -301,7 +302,7 @@ BOOST_FIXTURE_TEST_CASE(cancellation_that_overtakes_the_grant_leaves_the_fire_op
             lh::async_try_begin_for(job, 24h, slots.on(cancelled.on(io.context)));
         else
             lh::async_try_begin(job, slots.on(cancelled.on(io.context)));
-        late.granted.wait(false);
+        late.answered.wait(false);
         slots.cancel(io.context);
         late.open = true;
         late.open.notify_all();
@@ -582,6 +583,99 @@ BOOST_AUTO_TEST_CASE(hook_that_throws_for_a_missed_fire_ends_the_operation_befor
     BOOST_TEST((one.done.get_future().get() != nullptr));
     BOOST_TEST(begun == 0);
     BOOST_TEST(!lh::read_fire_record(store.checkpoint("report").value().text).value().open.has_value());
+}
+
+namespace {
+
+// A fire is due, and the first look at the record tells the one before it.
+struct told_scene : turned_scene {
+    told_scene()
+    {
+        auto first = job_of("first");
+        auto run = first.try_begin();
+        run.complete();
+        clock.advance(24h);
+    }
+
+    // Notes on which thread the last release was made.
+    struct noting_store : lh::forwarding_store<turned_store, noting_store> {
+        using forwarding_store::forwarding_store;
+        template <class Make>
+        auto around(const lh::store_call& call, std::error_code&, Make make) -> decltype(make())
+        {
+            if (call.operation == lh::store_operation::release) released_on = std::this_thread::get_id();
+            return make();
+        }
+        std::atomic<std::thread::id> released_on{};
+    };
+
+    auto job_telling(lh::recurring_options options)
+    {
+        return lh::recurring{noting, "report", nightly, std::move(options), clock, lh::fixed_owner_id{"a"}, lh::no_renewal{}};
+    }
+
+    noting_store noting{store};
+    cancellation slots;
+    std::promise<std::exception_ptr> done;
+    running_context io;
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_CASE(hook_that_throws_when_a_fire_was_begun_gives_the_attempt_back, told_scene)
+{
+    std::atomic<int> begun = 0;
+    std::thread::id told_on;
+    lh::recurring_options options{.max_attempts = 1};
+    options.on_last_completed = [&](const lh::completed_fire&) {
+        told_on = std::this_thread::get_id();
+        throw std::runtime_error{"the pager is broken"};
+    };
+    auto job = job_telling(std::move(options));
+    lh::async_run_recurring(
+        job,
+        [&](auto&) -> net::awaitable<void> {
+            ++begun;
+            co_return;
+        },
+        net::bind_executor(io.context, [this](std::exception_ptr e) { done.set_value(e); }));
+    BOOST_CHECK_THROW(std::rethrow_exception(done.get_future().get()), std::runtime_error);
+    BOOST_TEST(begun == 0);
+    BOOST_TEST((noting.released_on.load() != std::thread::id{}));
+    BOOST_TEST((noting.released_on.load() != told_on));  // which may not wait for the store
+    auto other = job_of("b", once);
+    const auto again = other.try_begin();
+    BOOST_TEST(again.held());
+    BOOST_TEST(again.attempt() == 1);
+}
+
+BOOST_FIXTURE_TEST_CASE(context_that_is_gone_before_the_job_leaves_the_fire_open, turned_scene)
+{
+    late_store late{store, lh::store_operation::save_checkpoint};
+    lh::recurring job{late, "report", lh::every{.period = 20ms}, once, clock, lh::fixed_owner_id{"a"}, lh::no_renewal{}};
+    std::atomic<int> begun = 0;
+    {
+        net::io_context short_lived;
+        const auto work = net::make_work_guard(short_lived);
+        lh::async_run_recurring(
+            job,
+            [&](auto&) -> net::awaitable<void> {
+                ++begun;
+                co_return;
+            },
+            net::bind_executor(short_lived, [](std::exception_ptr) {}));
+        BOOST_TEST(eventually([&] {
+            short_lived.poll();
+            clock.advance(20ms);
+            return late.answered.load();
+        }));
+        late.open = true;
+        late.open.notify_all();
+    }
+    BOOST_TEST(begun == 0);
+    BOOST_TEST(lh::read_fire_record(store.checkpoint("report").value().text).value().open.value().attempts == 0);
+    std::error_code ec;
+    BOOST_TEST(!store.inspect("report", ec));
 }
 
 BOOST_AUTO_TEST_CASE(fires_that_are_completed_are_told_on_the_strand)

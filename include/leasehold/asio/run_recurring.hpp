@@ -6,6 +6,7 @@
 #endif
 
 #include <leasehold/asio/acquire.hpp>
+#include <leasehold/asio/detail/guards.hpp>
 #include <leasehold/asio/lead.hpp>
 #include <leasehold/detail/backoff.hpp>
 #include <leasehold/detail/catch_into.hpp>
@@ -57,15 +58,14 @@ public:
         while (!stop.stop_requested()) {
             attempt tried;
             co_await begin(of, start, *end, tried);
-            for_each_then_throw(tried.told, [](const auto& tell) { tell(); });
-            access::book(of).tell_news();
+            co_await tell(of, tried);
             if (tried.failed.why.ec) {
                 if (tried.failed.why.not_read) start.reset();
                 report(of, tried.failed);
                 co_await pause(*end, retry.next());
                 continue;
             }
-            if (!tried.run.empty() && !co_await carry_out(of, tried.run, *end, job)) {
+            if (!tried.run.empty() && !co_await carry_out(of, std::move(tried.run), *end, job)) {
                 co_await pause(*end, retry.next());
                 continue;
             }
@@ -91,6 +91,11 @@ private:
         run_type run{};
         std::optional<fire_step> rest{};
         std::vector<std::function<void()>> told{};  // hooks, for the strand
+
+        attempt() = default;
+        attempt(const attempt&) = delete;
+        attempt& operator=(const attempt&) = delete;
+        ~attempt() { drop(run); }  // of a coroutine that is never resumed
     };
 
     static time_point now(Recurring& of) noexcept { return access::book(of).clock().now(); }
@@ -130,6 +135,19 @@ private:
                           [&] { tried.run = access::begin_with(of, std::move(guard), how, why); });
     }
 
+    // Calls the hooks. If one throws, no job is run: the fire that was begun is open again, with as many attempts as before.
+    static net::awaitable<void> tell(Recurring& of, attempt& tried)
+    {
+        const std::exception_ptr thrown = thrown_by([&] {
+            for_each_then_throw(tried.told, [](const auto& tells) { tells(); });
+            access::book(of).tell_news();
+        });
+        if (!thrown) co_return;
+        told_failure ignored;
+        if (!tried.run.empty()) co_await on_store(of, renewal::call_order::first, ignored, [&] { drop(tried.run); });
+        std::rethrow_exception(thrown);
+    }
+
     // Waits for the lease. Empty: it is to stop, or there is a failure.
     template <class Executor>
     static net::awaitable<guard_type> acquire(Recurring& of, election_stop<Executor>& end, told_failure& failed)
@@ -149,7 +167,7 @@ private:
 
     // False: the outcome was not noted, so the fire may be due again at once.
     template <class Executor, class Job>
-    static net::awaitable<bool> carry_out(Recurring& of, run_type& begun, election_stop<Executor>& end, Job& job)
+    static net::awaitable<bool> carry_out(Recurring& of, run_type begun, election_stop<Executor>& end, Job& job)
     {
         std::exception_ptr thrown;
         bool cancelled = false;

@@ -543,6 +543,10 @@ private:
                 pause_until(after(clock().now(), retry.next()), stop);
                 continue;
             }
+            if (!begun.empty() && stop.stop_requested()) {
+                begun.never_begun();
+                return {};
+            }
             if (!begun.empty() && !carry_out(std::move(begun), stop, job)) {
                 pause_until(after(clock().now(), retry.next()), stop);
                 continue;

@@ -319,6 +319,43 @@ BOOST_AUTO_TEST_CASE(a_loss_is_told_before_the_release)
     BOOST_TEST(store.sent(operation::release) == 1);
 }
 
+BOOST_AUTO_TEST_CASE(work_is_not_begun_under_a_lease_that_is_lost)
+{
+    using turned_store = lh::basic_memory_store<lh::manual_clock>;
+    lh::manual_clock clock;
+    turned_store store{clock};
+    lh::basic_lease lease{store, "a", clock, lh::lease_terms{.ttl = 30s}, lh::no_renewal{}};
+    cancellation slots;
+    std::atomic<int> elected = 0;
+    std::vector<lh::step_down_reason> ended;
+    std::vector<bool> begun_held;
+    lh::leader_election election{lease,
+                                 {.on_elected =
+                                      [&](lh::fencing_token) {
+                                          if (++elected == 1) clock.advance(31s);
+                                      },
+                                  .on_stepped_down = [&](lh::step_down_reason why) { ended.push_back(why); },
+                                  .retry_min = 1ms,
+                                  .retry_max = 1ms,
+                                  .cooldown = 1ms}};
+    running_context io;
+    std::promise<std::exception_ptr> done;
+    auto work = [&](auto& term) -> net::awaitable<void> {
+        begun_held.push_back(term.held());
+        slots.emit();
+        co_return;
+    };
+    lh::async_lead(election, work, slots.on(net::bind_executor(io.context, [&](std::exception_ptr e) { done.set_value(e); })));
+    auto over = done.get_future();
+    BOOST_TEST(eventually([&] {
+        if (elected == 1) clock.advance(1ms);
+        return over.wait_for(1ms) == std::future_status::ready;
+    }));
+    BOOST_TEST((over.get() == nullptr));
+    BOOST_TEST((begun_held == std::vector<bool>{true}));
+    BOOST_TEST((!ended.empty() && ended.front() == lh::step_down_reason::lost));
+}
+
 BOOST_FIXTURE_TEST_CASE(an_exception_leaves_the_name_open_whatever_min_hold_is, fixture)
 {
     memory_lease lease{store, "a", lh::lease_terms{.ttl = 1h, .min_hold = 20h}};

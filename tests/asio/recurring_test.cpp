@@ -649,6 +649,48 @@ BOOST_FIXTURE_TEST_CASE(hook_that_throws_when_a_fire_was_begun_gives_the_attempt
     BOOST_TEST(again.attempt() == 1);
 }
 
+BOOST_FIXTURE_TEST_CASE(job_is_not_begun_under_a_lease_that_is_lost, told_scene)
+{
+    lh::recurring_options options{.retry_min = 1ms, .retry_max = 1ms};
+    options.on_last_completed = [&](const lh::completed_fire&) { clock.advance(2min); };  // longer than the ttl
+    auto job = job_telling(std::move(options));
+    std::vector<bool> begun_held;
+    lh::async_run_recurring(
+        job,
+        [&](auto& run) -> net::awaitable<void> {
+            begun_held.push_back(run.held());
+            slots.emit();
+            co_return;
+        },
+        slots.on(net::bind_executor(io.context, [this](std::exception_ptr e) { done.set_value(e); })));
+    BOOST_TEST((done.get_future().get() == nullptr));
+    BOOST_TEST((begun_held == std::vector<bool>{true}));
+}
+
+BOOST_FIXTURE_TEST_CASE(stop_before_the_job_is_begun_leaves_the_fire_open_with_all_its_attempts, told_scene)
+{
+    late_store late{store, lh::store_operation::save_checkpoint};
+    lh::recurring job{late, "report", nightly, once, clock, lh::fixed_owner_id{"a"}, lh::no_renewal{}};
+    std::atomic<int> begun = 0;
+    lh::async_run_recurring(
+        job,
+        [&](auto&) -> net::awaitable<void> {
+            ++begun;
+            co_return;
+        },
+        slots.on(net::bind_executor(io.context, [this](std::exception_ptr e) { done.set_value(e); })));
+    late.answered.wait(false);
+    slots.cancel(io.context);
+    late.open = true;
+    late.open.notify_all();
+    BOOST_TEST((done.get_future().get() == nullptr));
+    BOOST_TEST(begun == 0);
+    auto other = job_of("b", once);
+    const auto again = other.try_begin();
+    BOOST_TEST(again.held());
+    BOOST_TEST(again.attempt() == 1);
+}
+
 BOOST_FIXTURE_TEST_CASE(context_that_is_gone_before_the_job_leaves_the_fire_open, turned_scene)
 {
     late_store late{store, lh::store_operation::save_checkpoint};

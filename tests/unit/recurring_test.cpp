@@ -1232,6 +1232,41 @@ BOOST_FIXTURE_TEST_CASE(run_ends_when_it_is_asked_to_stop_while_it_waits, scene)
     BOOST_TEST(!store.checkpoint("report"));
 }
 
+namespace {
+
+struct stopping_store : lh::forwarding_store<memory, stopping_store> {
+    using forwarding_store::forwarding_store;
+    template <class Make>
+    auto around(const lh::store_call& call, std::error_code&, Make make) -> decltype(make())
+    {
+        if (call.operation == lh::store_operation::save_checkpoint) stop.request_stop();
+        return make();
+    }
+    std::stop_source stop;
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_CASE(stop_before_the_job_is_called_leaves_the_fire_open_with_all_its_attempts, scene)
+{
+    const lh::recurring_options once{.max_attempts = 1};
+    {
+        auto before = host("before");
+        BOOST_TEST((completes(before) == last_night));
+    }
+    clock.advance(24h);
+    stopping_store stopping{store};
+    lh::recurring job{stopping, "report", nightly, once, clock, lh::no_renewal{}};
+    int begun = 0;
+    job.run(stopping.stop.get_token(), [&](auto&) { ++begun; });
+    BOOST_TEST(stopping.stop.stop_requested());
+    BOOST_TEST(begun == 0);
+    auto other = host("other", once);
+    const auto run = other.try_begin();
+    BOOST_TEST(run.held());
+    BOOST_TEST(run.attempt() == 1);
+}
+
 BOOST_FIXTURE_TEST_CASE(own_schedule_needs_only_next, scene)
 {
     struct at_midnight {

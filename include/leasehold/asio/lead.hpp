@@ -155,6 +155,7 @@ net::awaitable<void> pause(election_stop<Executor>& end, duration how_long)
 template <class Term, class Executor, class Work>
 net::awaitable<void> work_until_over(Term& term, cancellable_work<Executor>& cancels, Work& work)
 {
+    if (!term.held()) co_return;  // the cancellation would come after the first part of the work
     const std::stop_callback at_end{term.stop_token(), [&cancels] { cancels.cancel(); }};
     auto begins = [](Term& of, Work& does) -> net::awaitable<void> { co_await std::invoke(does, of); };
     try {

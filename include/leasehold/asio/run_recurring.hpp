@@ -58,7 +58,9 @@ public:
         while (!stop.stop_requested()) {
             attempt tried;
             co_await begin(of, start, *end, tried);
-            co_await tell(of, tried);
+            const std::exception_ptr thrown = thrown_by([&] { tell(of, tried.told); });
+            if (thrown || stop.stop_requested()) co_await give_back(of, tried.run);
+            if (thrown) std::rethrow_exception(thrown);
             if (tried.failed.why.ec) {
                 if (tried.failed.why.not_read) start.reset();
                 report(of, tried.failed);
@@ -135,17 +137,17 @@ private:
                           [&] { tried.run = access::begin_with(of, std::move(guard), how, why); });
     }
 
-    // Calls the hooks. If one throws, no job is run: the fire that was begun is open again, with as many attempts as before.
-    static net::awaitable<void> tell(Recurring& of, attempt& tried)
+    static void tell(Recurring& of, const std::vector<std::function<void()>>& told)
     {
-        const std::exception_ptr thrown = thrown_by([&] {
-            for_each_then_throw(tried.told, [](const auto& tells) { tells(); });
-            access::book(of).tell_news();
-        });
-        if (!thrown) co_return;
+        for_each_then_throw(told, [](const auto& tells) { tells(); });
+        access::book(of).tell_news();
+    }
+
+    // No job is run: the fire, if one was begun, is open again, with as many attempts as before.
+    static net::awaitable<void> give_back(Recurring& of, run_type& begun)
+    {
         told_failure ignored;
-        if (!tried.run.empty()) co_await on_store(of, renewal::call_order::first, ignored, [&] { drop(tried.run); });
-        std::rethrow_exception(thrown);
+        if (!begun.empty()) co_await on_store(of, renewal::call_order::first, ignored, [&] { drop(begun); });
     }
 
     // Waits for the lease. Empty: it is to stop, or there is a failure.
@@ -170,11 +172,11 @@ private:
     static net::awaitable<bool> carry_out(Recurring& of, run_type begun, election_stop<Executor>& end, Job& job)
     {
         std::exception_ptr thrown;
-        bool cancelled = false;
+        bool cancelled = !begun.held();  // before the job has begun
         const fire_time fire = begun.fire();
         const std::stop_token lost = begun.stop_token();
         try {
-            co_await carried_out(begun, lost, end, job);
+            if (!cancelled) co_await carried_out(begun, lost, end, job);
         } catch (const net_system_error& e) {
             const bool aborts = e.code() == net_error_code{net::error::operation_aborted};
             cancelled = aborts && (lost.stop_requested() || end.token().stop_requested());

@@ -209,6 +209,70 @@ BOOST_FIXTURE_TEST_CASE(a_candidate_that_looks_around_keeps_its_place_in_the_que
     one.stop();
 }
 
+namespace {
+
+// Attempts at a name wait until it is opened.
+struct gated_attempts : lh::forwarding_store<lh::basic_memory_store<lh::manual_clock>, gated_attempts> {
+    using forwarding_store::forwarding_store;
+    template <class Make>
+    auto around(const lh::store_call& call, std::error_code&, Make make) -> decltype(make())
+    {
+        if (call.operation == lh::store_operation::try_acquire) {
+            auto& gate = call.name == "a" ? a_is_open : others_are_open;
+            ++waiting;
+            gate.wait(false);
+        }
+        return make();
+    }
+    void open(std::atomic<bool>& gate)
+    {
+        gate = true;
+        gate.notify_all();
+    }
+    std::atomic<bool> a_is_open = false;
+    std::atomic<bool> others_are_open = false;
+    std::atomic<int> waiting = 0;
+};
+
+}  // namespace
+
+// Both threads that may wait for the store are with attempts that hang when it has been elected.
+BOOST_AUTO_TEST_CASE(a_candidate_that_was_elected_does_not_wait_for_its_own_look)
+{
+    lh::manual_clock clock;
+    lh::basic_memory_store store{clock};
+    gated_attempts gated{store};
+    const lh::lease_terms terms{.ttl = 600ms};
+    lh::basic_lease a{gated, "a", clock, terms}, b{gated, "b", clock, terms}, c{gated, "c", clock, terms};
+    lh::leader_election election{a, {.on_leader_observed = [](const lh::lease_record&) {}}};
+    cancellation slots;
+    std::promise<void> leads;
+    std::promise<std::exception_ptr> done;
+    std::promise<void> has_looked;
+    std::array<recorder<decltype(b)::guard_type>, 2> others;
+    running_context io;
+    auto work = [&](auto&) -> net::awaitable<void> {
+        leads.set_value();
+        slots.emit();
+        co_return;
+    };
+    lh::async_lead(election, work, slots.on(net::bind_executor(io.context, [&](std::exception_ptr e) { done.set_value(e); })));
+    BOOST_TEST(eventually([&] { return gated.waiting == 1; }));
+    lh::async_try_acquire(b, others[0].on(io.context));
+    BOOST_TEST(eventually([&] { return gated.waiting == 2; }));
+    lh::async_try_acquire(c, others[1].on(io.context));
+    // By Asio's clock its look is due after a third of the ttl. A timer that ends later finds it in the queue.
+    net::steady_timer later{io.context, terms.ttl / 3 + 1ms};
+    later.async_wait([&](auto) { has_looked.set_value(); });
+    has_looked.get_future().get();
+    gated.open(gated.a_is_open);
+    const auto led = leads.get_future();
+    BOOST_TEST((led.wait_for(10s) == std::future_status::ready));
+    gated.open(gated.others_are_open);
+    BOOST_TEST((done.get_future().get() == nullptr));
+    for (auto& each : others) BOOST_TEST(!each.get().ec);
+}
+
 BOOST_FIXTURE_TEST_CASE(a_hook_that_throws_while_a_candidate_waits_ends_it, fixture)
 {
     BOOST_TEST(store.try_acquire("a", "somebody", 1h, ignored).granted());

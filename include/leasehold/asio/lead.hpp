@@ -82,12 +82,13 @@ auto reply_to(Begin begin)
         net::use_awaitable, std::move(begin));
 }
 
-/// Awaits a call of the store, which a thread of the lease's library makes.
+/// Awaits a call of the store, which a thread of the lease's library makes. The slot cancels one that goes second and has not begun.
 template <class Result, class Lease, class Call>
-auto reply_of_store(Lease& lease, renewal::call_order order, Call call)
+auto reply_of_store(Lease& lease, renewal::call_order order, Call call, net::cancellation_slot slot = {})
 {
-    return reply_to<Result>([&lease, order, call = std::move(call)](auto handler) mutable {
-        auto* const told = handler_completion<decltype(handler), Result>::make(std::move(handler));
+    return reply_to<Result>([&lease, order, call = std::move(call), slot](auto handler) mutable {
+        auto bound = net::bind_cancellation_slot(slot, std::move(handler));
+        auto* const told = handler_completion<decltype(bound), Result>::make(std::move(bound));
         if (told) start_call<Result>(lease_access::keeper(lease).serving_engine(), order, std::move(call), *told);
     });
 }
@@ -193,11 +194,27 @@ private:
         {
         }
 
+        // A look that waits for a thread ends at once. One that is under way is waited for.
+        void end()
+        {
+            campaign_is_over = true;
+            timer.cancel();
+            look.emit(net::cancellation_type::terminal);
+        }
+
         net::steady_timer timer;  // until the next look
+        net::cancellation_signal look;
         net::steady_timer ended;  // cancelled when there is no look any more
         std::exception_ptr thrown;  // by a hook
         bool campaign_is_over = false;
         bool is_over = false;
+    };
+
+    // The looks go on no longer than a campaign that ends with an exception.
+    template <class Executor>
+    struct over_at_end {
+        looking_around<Executor>& of;
+        ~over_at_end() { of.campaign_is_over = true; }
     };
 
     // From time to time, while the campaign waits with its place in the queue.
@@ -213,7 +230,8 @@ private:
             co_await state->timer.async_wait(net::redirect_error(net::use_awaitable, ignored));
             if (state->campaign_is_over) break;
             const auto looks = [&self](std::error_code&) { return self.look_at_holder(); };
-            const auto seen = co_await reply_of_store<std::optional<lease_record>>(self.lease(), renewal::call_order::second, looks);
+            const auto seen = co_await reply_of_store<std::optional<lease_record>>(self.lease(), renewal::call_order::second, looks,
+                                                                                   state->look.slot());
             if (state->campaign_is_over) break;
             if (seen.value) machine.busy();
             self.tell_of(seen.value);
@@ -227,6 +245,7 @@ private:
         const auto why = std::make_shared<std::optional<store_error>>();
         const auto was_busy = std::make_shared<bool>(false);
         const auto looks = std::make_shared<looking_around<Executor>>(end);
+        const over_at_end<Executor> at_end{*looks};
         const end_of_wait<Executor> cancels{end};
         if (self.looks_around()) {
             net::co_spawn(end.work()->strand(), look_around<Lease, Executor>(self, machine, looks),
@@ -244,8 +263,7 @@ private:
                              net::bind_cancellation_slot(cancels.slot(), std::move(handler)));
         };
         auto got = co_await reply_to<guard_type>(begins);
-        looks->campaign_is_over = true;
-        looks->timer.cancel();
+        looks->end();
         net_error_code ignored;
         while (!looks->is_over) co_await looks->ended.async_wait(net::redirect_error(net::use_awaitable, ignored));
         if (looks->thrown) std::rethrow_exception(looks->thrown);

@@ -6,7 +6,9 @@
 
 #include <cstddef>
 #include <functional>
+#include <future>
 #include <memory>
+#include <new>
 #include <stdexcept>
 #include <thread>
 #include <tuple>
@@ -256,6 +258,67 @@ BOOST_FIXTURE_TEST_CASE(an_exception_of_a_handler_after_work_leaves_through_the_
     BOOST_TEST(is_held(other.try_acquire()));
 }
 #endif
+
+namespace {
+
+// Has no memory for what it is given.
+template <class Inside>
+struct full_executor {
+    template <class F>
+    void execute(F) const
+    {
+        throw std::bad_alloc{};
+    }
+    [[nodiscard]] auto require(net::execution::blocking_t::never_t never) const
+    {
+        return full_executor<decltype(net::require(inside, never))>{net::require(inside, never)};
+    }
+    [[nodiscard]] net::execution_context& query(net::execution::context_t) const noexcept
+    {
+        return net::query(inside, net::execution::context);
+    }
+    friend bool operator==(const full_executor&, const full_executor&) noexcept = default;
+
+    Inside inside;
+};
+
+struct releasing_store : lh::forwarding_store<lh::memory_store, releasing_store> {
+    using forwarding_store::forwarding_store;
+    template <class Make>
+    auto around(const lh::store_call& call, std::error_code&, Make make) -> decltype(make())
+    {
+        if (call.operation == lh::store_operation::release) on_release();
+        return make();
+    }
+    std::function<void()> on_release;
+};
+
+}  // namespace
+
+// Nor does the context wait for the store, which may take long.
+BOOST_FIXTURE_TEST_CASE(what_no_executor_has_memory_for_is_dropped_while_others_go_on, fixture)
+{
+    net::io_context io;
+    releasing_store releases{store};
+    lh::basic_lease a{releases, "a"};
+    memory_lease b{store, "b"};
+    std::promise<void> started, dropped;
+    bool others_go_on = false;
+    std::thread starts;
+    releases.on_release = [&] {
+        starts = std::thread{[&] {
+            lh::async_try_acquire(b, net::bind_executor(io, [](error_code, const auto&) {}));
+            started.set_value();
+        }};
+        others_go_on = started.get_future().wait_for(5s) == std::future_status::ready;
+    };
+    auto last = std::shared_ptr<void>{nullptr, [&](void*) { dropped.set_value(); }};
+    lh::async_try_acquire(a, net::bind_executor(full_executor<net::io_context::executor_type>{io.get_executor()},
+                                                [kept = std::move(last)](error_code, const auto&) {}));
+    dropped.get_future().get();
+    starts.join();
+    BOOST_TEST(others_go_on);
+}
 
 #if defined(LEASEHOLD_STANDALONE_ASIO) ? __has_include(<asio/cancel_after.hpp>) : __has_include(<boost/asio/cancel_after.hpp>)
 // Since Boost 1.86.

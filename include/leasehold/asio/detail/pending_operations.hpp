@@ -110,21 +110,25 @@ public:
         return true;
     }
 
-    /// The operation has ended: calls post(), which hands the handler to its executor. If the context is being destroyed, calls
-    /// drop() instead, which must leave nothing behind that refers to a store.
+    /// The operation has ended: calls post(), which hands the handler to its executor; without memory for that, it drops it. If the
+    /// context is being destroyed, calls drop() instead, which must leave nothing behind that refers to a store.
     template <class Post, class Drop>
     void ended(pending_handler& of, Post post, Drop drop) noexcept
     {
         std::unique_lock lock{mutex_};
         if (!closed_) {
             handler_list::erase(of);
-            return post();
+            ++unfinished_;  // a context that is destroyed meanwhile waits
+            lock.unlock();
+            post();
+            lock.lock();
+        } else {
+            lock.unlock();
+            drop();
+            lock.lock();
+            handler_list::erase(of);
+            dropped_.push(of);
         }
-        lock.unlock();
-        drop();
-        lock.lock();
-        handler_list::erase(of);
-        dropped_.push(of);
         if (--unfinished_ == 0) changed_.notify_all();
     }
 

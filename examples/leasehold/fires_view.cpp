@@ -14,6 +14,7 @@ namespace {
 
 std::string attempts_text(const leasehold::open_fire& open)
 {
+    if (open.attempts == 0) return to_text(open.fire) + ", not begun";
     return to_text(open.fire) + ", " + std::to_string(open.attempts) + (open.attempts == 1 ? " attempt" : " attempts");
 }
 

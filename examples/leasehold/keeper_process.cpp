@@ -127,8 +127,7 @@ private:
         if (!message) {
             tool_gone_ = true;
             deserted_ = machine_.running() && !machine_.told_to_end();
-            // Whoever has killed it waited for the command, too: a leasehold around it, whose margin is for one --kill-after.
-            act(machine_.end(asked_to_end_ ? now() - plan_.kill_after : now()));
+            act(machine_.end(std::min(now(), counted_from_)));
             return;
         }
         switch (message->what) {
@@ -145,7 +144,7 @@ private:
         case word::start: return start(message->value, message->number != 0);
         case word::signal:
             signalled_ = true;
-            asked_to_end_ = asked_to_end_ || message->number == SIGTERM;
+            if (message->number == SIGTERM) asked_to_end(message->value != 0);
             return signal_group(message->number);
         case word::end:
             note_ |= made_to_end;
@@ -153,6 +152,13 @@ private:
         case word::overdue: return act(machine_.end(now()));
         default: return;
         }
+    }
+
+    // Whoever sends SIGTERM to leasehold and kills it later has waited for the command: a leasehold around it, for example, whose margin is
+    // for one --kill-after. So there is no second one. Of a request for the lease nobody outside knows.
+    void asked_to_end(bool by_request)
+    {
+        counted_from_ = std::min(counted_from_, by_request ? now() : now() - plan_.kill_after);
     }
 
     void add_to_checkpoint(const wire_message& message)
@@ -195,7 +201,7 @@ private:
         group_ = child;
         note_ = of_its_own;
         signalled_ = false;
-        asked_to_end_ = false;
+        counted_from_ = time_point::max();
         machine_.started(deadline_);
     }
 
@@ -277,7 +283,7 @@ private:
     int status_ = 0;
     std::int64_t note_ = of_its_own;
     bool signalled_ = false;     // the command was sent a signal that is not about the lease
-    bool asked_to_end_ = false;  // by SIGTERM
+    time_point counted_from_ = time_point::max();  // --kill-after, if leasehold is killed
     bool has_children_ = false;  // also such as have left the command's group
     bool tool_gone_ = false;
     bool deserted_ = false;  // it was gone while the command ran

@@ -18,6 +18,8 @@
 #include "wait_line.hpp"
 #include "wording.hpp"
 
+#include <leasehold/detail/checkpoint_since.hpp>
+#include <leasehold/detail/run_access.hpp>
 #include <leasehold/leasehold.hpp>
 
 #include <chrono>
@@ -71,7 +73,10 @@ public:
         int status = exit_code::success;     // of that, or of the last
         for (bool first = true;; first = false) {
             auto run = begin();
-            if (signals_.ended_by() != 0) return exit_code::signalled + signals_.ended_by();
+            if (signals_.ended_by() != 0) {
+                lh::detail::run_access::never_begun(run);
+                return exit_code::signalled + signals_.ended_by();
+            }
             if (!run) return first ? nothing_to_run(due) : ended_with_status(status);
             const lh::fire_time fire = run.fire();
             const int ended_with = carry_out(run);
@@ -95,6 +100,7 @@ public:
             carry_out(run);
             if (keeper_gone_) over.request_stop();
         });
+        manager_.stopping(keeper_gone_ ? "the command has ended" : "asked to end by a signal");
         if (keeper_gone_) return exit_code::internal;
         return signals_.ended_by() == SIGTERM ? exit_code::success : exit_code::signalled + signals_.ended_by();
     }
@@ -205,7 +211,7 @@ private:
         const int status = end.lost() ? exit_code::lost : end.shell_status();
         keeper_gone_ = end.how == command_end::kind::keeper_gone;
         const int noted = end.lost() || keeper_gone_ ? status : status == 0 ? complete(run) : fail(run, status);
-        if (keeper_gone_) leave(run);
+        if (keeper_gone_ || end.lost()) leave(run);
         for (const std::string& each : describe_end(name(), options_.command.front(), end)) complain(each);
         return noted;
     }
@@ -214,7 +220,7 @@ private:
     std::optional<std::string> saved_last(const named_run& run)
     {
         std::error_code ec;
-        const auto saved = (*store_).checkpoint(options_.name, ec);
+        const auto saved = lh::detail::checkpoint_since(*store_, options_.name, run.token(), ec);
         if (ec) return run.load_checkpoint();
         return saved ? lh::detail::own_text(saved->text) : std::nullopt;
     }
@@ -252,7 +258,7 @@ private:
         return status;
     }
 
-    // To another host, at once: it is not the command that has failed.
+    // To another host, at once: it is not the command that has failed. A run that is still held would be noted as done.
     static void leave(named_run& run)
     {
         std::error_code ignored;
@@ -306,6 +312,11 @@ int with_fires(const run_options& options, const asked_store& asked, int (fires:
     return (of.*runs)();
 }
 
+std::string after_attempts(int attempts)
+{
+    return attempts == 0 ? "" : " after " + std::to_string(attempts) + (attempts == 1 ? " attempt" : " attempts");
+}
+
 }  // namespace
 
 int run_once_per_fire(const run_options& options, const asked_store& store) { return with_fires(options, store, &fires::run_one); }
@@ -330,8 +341,7 @@ int last(const std::string& name, bool json, const asked_store& asked)
         std::cout << printable(name) << ": no run was completed yet\n";
     }
     if (const auto& open = record->open; open && !json)
-        std::cout << "the run of " << to_text(open->fire) << " is not completed after " << open->attempts
-                  << (open->attempts == 1 ? " attempt\n" : " attempts\n");
+        std::cout << "the run of " << to_text(open->fire) << " is not completed" << after_attempts(open->attempts) << '\n';
     return record->last ? exit_code::success : exit_code::no;
 }
 

@@ -101,7 +101,10 @@ int run_under(const run_scene& at, Guard guard, lh::fencing_token token, std::st
               std::vector<lh::fencing_token> tokens = {}, std::optional<std::size_t> number = {},
               std::vector<std::size_t> numbers = {})
 {
-    if (at.signals.ended_by() != 0) return exit_code::signalled + at.signals.ended_by();
+    if (at.signals.ended_by() != 0) {
+        at.manager.stopping("asked to end by a signal");
+        return exit_code::signalled + at.signals.ended_by();
+    }
     if (!guard.held()) return busy();
     const std::string held_with = quoted(std::string{held_name}) + " is held by this host, with token " + std::to_string(token.value());
     explain(held_with + ", as " + printable(at.owner));
@@ -110,8 +113,11 @@ int run_under(const run_scene& at, Guard guard, lh::fencing_token token, std::st
     if constexpr (requires { guard.handover_token(); })
         if (at.options.handover_signal != 0) asked = guard.handover_token();
     std::optional<std::string> checkpoint;  // without it the command would begin anew, so that a failure is one
-    if (at.options.of != right::all_leases && numbers.empty())
+    if constexpr (requires { guard.load_checkpoint(); }) {
+        if (const auto saved = guard.load_checkpoint()) checkpoint = lh::detail::own_text(*saved);
+    } else if (at.options.of != right::all_leases && numbers.empty()) {
         if (const auto saved = at.store->checkpoint(held_name)) checkpoint = lh::detail::own_text(saved->text);
+    }
     running_term term{
         token, guard.stop_token(), [&guard] { return guard.remaining(); },
         [&guard, &at] {

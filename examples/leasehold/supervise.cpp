@@ -116,7 +116,7 @@ private:
     void pass_request_on()
     {
         if (group_ > 0 && !lost_ && term_.asked.stop_requested() && !std::exchange(asked_, true))
-            keeper_.tell({word::signal, term_.signal_if_asked});
+            keeper_.tell({word::signal, term_.signal_if_asked, 1});
     }
 
     // The keeper ends its whole group, as at a loss.

@@ -16,7 +16,7 @@ enum class word : std::int32_t {
     fire,    ///< `value`: before `start`, the fire of a schedule, in nanoseconds since 1970
     checkpoint,  ///< before `start`, the next bytes of the last checkpoint: in `value`, and `number` says how many, 0 to 8
     start,   ///< `value`: the token; `number`: whether the command gets the terminal at once
-    signal,  ///< `number` to the command's group
+    signal,  ///< `number` to the command's group; `value`: 1 if the lease is asked for, 0 if somebody has sent it to leasehold
     end,     ///< the lease is lost
     overdue,  ///< it has run for too long: as `end`, but the lease is held
     // from the keeper

@@ -316,6 +316,20 @@ BOOST_FIXTURE_TEST_CASE(cancellation_that_overtakes_the_grant_leaves_the_fire_op
     }
 }
 
+BOOST_FIXTURE_TEST_CASE(handler_that_works_under_the_run_where_it_is_uses_up_an_attempt, turned_scene)
+{
+    auto job = job_of("a", once);
+    auto other = job_of("b", once);
+    running_context io;
+    std::promise<bool> held;
+    lh::async_try_begin(job, net::bind_executor(io.context, [&held](error_code, auto&& run) { held.set_value(run.held()); }));
+    BOOST_TEST(held.get_future().get());
+    std::error_code ec;
+    BOOST_REQUIRE(eventually([&] { return !store.inspect("report", ec).has_value(); }));
+    const auto again = other.try_begin();
+    BOOST_TEST(again.empty());  // it was the only one
+}
+
 BOOST_FIXTURE_TEST_CASE(context_that_is_gone_before_the_run_is_delivered_leaves_the_fire_open, turned_scene)
 {
     auto job = job_of("a", once);

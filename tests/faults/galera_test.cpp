@@ -337,7 +337,7 @@ BOOST_AUTO_TEST_CASE(holder_whose_reads_go_to_a_node_that_lags_loads_no_older_ch
         const auto first = s.stores[0].try_acquire(name, "a", 60s, ec);
         BOOST_REQUIRE(first.granted());
         BOOST_REQUIRE(s.stores[0].save_checkpoint(name, "a", first.token, "older", ec));
-        BOOST_REQUIRE(eventually([&] { return s.stores[1].checkpoint(name, ec).has_value(); }));
+        BOOST_REQUIRE(eventually([&] { return s.stores[1].checkpoint(name, ec).has_value(); }, 60s));
         change.make();
         BOOST_REQUIRE(s.stores[0].save_checkpoint(name, "a", first.token, "last", ec));
         BOOST_REQUIRE(s.stores[0].release(name, "a", first.token, {}, ec));
@@ -347,7 +347,7 @@ BOOST_AUTO_TEST_CASE(holder_whose_reads_go_to_a_node_that_lags_loads_no_older_ch
         const auto shown = s.stores[1].checkpoint(name, ec);
         const auto loaded = next.load_checkpoint(ec);
         BOOST_TEST((ec == lh::errc::store_conflict || (!ec && loaded == "last")), loaded.value_or("nothing") << ", " << ec.message());
-        BOOST_TEST(eventually([&] { return next.load_checkpoint(ec) == "last"; }, 30s));
+        BOOST_TEST(eventually([&] { return next.load_checkpoint(ec) == "last"; }, 120s));
         lagged = shown && shown->text == "older";
     }
     BOOST_TEST(lagged, "the node never showed what was");

@@ -10,6 +10,7 @@
 
 #include <chrono>
 #include <string>
+#include <string_view>
 #include <system_error>
 
 namespace checkpoint_test {
@@ -95,6 +96,28 @@ BOOST_AUTO_TEST_CASE(checkpoint_of_before_the_grant_is_never_loaded)
                           [](const lh::store_error& e) { return e.code() == lh::errc::store_conflict; });
     s.store.lagging_looks = 0;
     BOOST_TEST(guard.load_checkpoint(ec).value_or("none") == "2");
+}
+
+// As odbc_store over a database for the generic dialect.
+struct without_looks : lh::forwarding_store<lh::basic_memory_store<lh::manual_clock>, without_looks> {
+    using forwarding_store::forwarding_store;
+
+    lh::checkpoint_look look_at_checkpoint(std::string_view, std::error_code& failed)
+    {
+        failed = lh::errc::store_failure;
+        return {};
+    }
+};
+
+BOOST_AUTO_TEST_CASE(holder_loads_a_checkpoint_also_where_the_store_can_not_look)
+{
+    lh::basic_memory_store<lh::manual_clock> memory{clock};
+    without_looks looking{memory};
+    lh::basic_lease<without_looks, lh::manual_clock> mine{looking, "n", lh::lease_terms{.ttl = 30s}, clock};
+    auto guard = mine.try_acquire();
+    BOOST_TEST(guard.save_checkpoint("1"));
+    BOOST_TEST(guard.load_checkpoint(ec).value_or("none") == "1");
+    BOOST_TEST(!ec);
 }
 
 BOOST_AUTO_TEST_CASE(guard_that_no_longer_holds_saves_nothing_and_asks_nobody)

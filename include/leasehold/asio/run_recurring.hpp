@@ -67,7 +67,7 @@ public:
                 co_await pause(*end, retry.next());
                 continue;
             }
-            if (!tried.run.empty() && !co_await carry_out(of, std::move(tried.run), *end, job)) {
+            if (!tried.run.empty() && !co_await carry_out(of, tried.run, *end, job)) {
                 co_await pause(*end, retry.next());
                 continue;
             }
@@ -167,10 +167,11 @@ private:
         co_return std::move(got.value);
     }
 
-    // False: the outcome was not noted, so the fire may be due again at once.
+    // False: the outcome was not noted, so the fire may be due again at once. Takes the run, unless there is no memory to begin.
     template <class Executor, class Job>
-    static net::awaitable<bool> carry_out(Recurring& of, run_type begun, election_stop<Executor>& end, Job& job)
+    static net::awaitable<bool> carry_out(Recurring& of, run_type& taken, election_stop<Executor>& end, Job& job)
     {
+        run_type begun = std::move(taken);
         std::exception_ptr thrown;
         bool cancelled = !begun.held();  // before the job has begun
         const fire_time fire = begun.fire();

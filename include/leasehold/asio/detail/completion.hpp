@@ -104,7 +104,7 @@ private:
     }
     ~handler_completion() = default;
 
-    // What the executor runs. A result that nobody takes is released before the handler's own things are destroyed.
+    // What the executor runs. A result that nobody gets is released before the handler's own things are destroyed.
     struct delivery {
         delivery(handler_completion* of, std::error_code error, Result&& with) noexcept : to{of}, ec{error}, result{std::move(with)} {}
         delivery(delivery&&) = default;
@@ -120,7 +120,8 @@ private:
             Handler handler{std::move(to->handler_)};
             if (auto slot = net::get_associated_cancellation_slot(handler); slot.is_connected()) slot.clear();
             to.reset();
-            std::move(handler)(to_net(ec), std::move(result));
+            // Of its own: what a handler leaves where it was is not one that nobody got.
+            std::move(handler)(to_net(ec), Result{std::move(result)});
         }
     };
 

@@ -57,7 +57,12 @@ struct scene {
     }
     // The term goes on.
     void back(const od::session_pointer& session) { sessions->check_in(session, {}, {}); }
-    od::session_pointer for_release() { return out({od::operation::release, "n", {}, token, {}}); }
+    od::session_pointer for_release()
+    {
+        od::session_pointer chosen = out({od::operation::release, "n", {}, token, {}});
+        back(chosen);
+        return chosen;
+    }
 };
 
 }  // namespace
@@ -90,8 +95,10 @@ BOOST_AUTO_TEST_CASE(session_is_idle_from_its_return_on)
 BOOST_AUTO_TEST_CASE(release_goes_to_the_session_that_has_the_lock_if_the_others_are_busy)
 {
     holder->idle_since -= od::trusted_while_idle;
-    BOOST_TEST(out({od::operation::now, {}, {}, 0, {}}) == other);
+    const od::session_pointer busy = out({od::operation::now, {}, {}, 0, {}});
+    BOOST_TEST(busy == other);
     BOOST_TEST(for_release() == holder);
+    back(busy);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

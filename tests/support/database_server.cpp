@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
@@ -17,6 +18,7 @@
 #include <iterator>
 #include <stdexcept>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 #include <fcntl.h>
@@ -111,7 +113,8 @@ database_server::~database_server()
 
 void database_server::start()
 {
-    constexpr int attempts = 10;
+    constexpr int attempts = 20;
+    constexpr std::chrono::milliseconds pause{500};  // what is in use may take a while to become free
     for (int attempt = 1; process_ = std::nullopt, attempt <= attempts; ++attempt) {
         if (!port_is_promised_) port_ = free_port();
         const auto log_file = folder() / "log";
@@ -128,6 +131,7 @@ void database_server::start()
         }
         if (!decided || !failed_by_chance(log()))
             throw std::runtime_error{"the server does not start:\n" + log()};
+        if (port_is_promised_) std::this_thread::sleep_for(pause);
     }
     throw std::runtime_error{"the server does not start, tried " + std::to_string(attempts) + " times:\n" + log()};
 }
@@ -149,7 +153,12 @@ void database_server::restart()
 void database_server::kill()
 {
     if (running()) {
-        std::vector<pid_t> processes = process_tree(process_->pid());
+        // Stopped first, so that the tree is complete: a session that is born meanwhile would outlive its parent, and may wait for ever,
+        // with the server's memory, for a lock of a sibling that was killed.
+        const pid_t parent = process_->pid();
+        ::kill(parent, SIGSTOP);
+        [[maybe_unused]] const bool stopped = eventually([&] { return all_threads_are_stopped(parent); });
+        std::vector<pid_t> processes = process_tree(parent);
         signal_all(processes, SIGKILL);
         process_->kill();
         // Its children are nobody's now; a new start would trip over one that is still dying.

@@ -61,12 +61,14 @@ private:
 };
 static_assert(lh::notifying_store<lh::memory_store> && !lh::notifying_store<plain_store>);
 
-// Counts how often the threads of a lease fall asleep.
+// Counts the sleeps of the thread that says so: the lease's own threads, which renew, sleep with the same clock.
 struct counting_clock {
+    static inline thread_local bool counts_this_thread = false;
+
     [[nodiscard]] lh::time_point now() const noexcept { return lh::steady_clock{}.now(); }
     bool wait_until(lh::waker& w, lh::time_point t) const
     {
-        ++*sleeps;
+        if (counts_this_thread) ++*sleeps;
         return lh::steady_clock{}.wait_until(w, t);
     }
     friend bool operator==(const counting_clock& a, const counting_clock& b) noexcept { return a.sleeps == b.sleeps; }
@@ -287,8 +289,11 @@ BOOST_AUTO_TEST_CASE(a_waiter_that_met_another_threads_busy_attempt_keeps_its_pl
     gate hold_back;
     const std::thread::id here = std::this_thread::get_id();
     std::atomic<std::thread::id> held_back{here};
+    std::atomic<bool> asked_by_first = false;
     lh::hooked_store store{memory, [&](const lh::store_call& call, const lh::store_call_report&) {
-        if (call.operation == lh::store_operation::try_acquire && std::this_thread::get_id() == held_back.load()) hold_back.pass();
+        if (call.operation != lh::store_operation::try_acquire) return;
+        if (counting_clock::counts_this_thread) asked_by_first = true;
+        if (std::this_thread::get_id() == held_back.load()) hold_back.pass();
     }};
     const counting_clock clock;
     lh::basic_lease shared{store, "n", terms, clock};
@@ -302,10 +307,14 @@ BOOST_AUTO_TEST_CASE(a_waiter_that_met_another_threads_busy_attempt_keeps_its_pl
         const std::lock_guard lock{mutex};
         served.push_back(number);
     };
-    std::jthread first{[&](const std::stop_token& stop) { take(shared, 1, stop); }};
-    BOOST_TEST(eventually([&] { return *clock.sleeps > 0; }));
+    std::jthread first{[&](const std::stop_token& stop) {
+        counting_clock::counts_this_thread = true;
+        take(shared, 1, stop);
+    }};
+    // Its first sleeps are those of the lease's threads as they start, before it is in the queue.
+    BOOST_TEST(eventually([&] { return memory.local_waiters().waiting() == 1 && asked_by_first; }));
     std::jthread second{[&](const std::stop_token& stop) { take(other, 2, stop); }};
-    BOOST_TEST(are_waiting(2));
+    BOOST_TEST(eventually([&] { return memory.local_waiters().waiting() == 2; }));
     std::jthread trying{[&] {
         held_back = std::this_thread::get_id();
         std::error_code ignored;

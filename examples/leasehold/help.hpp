@@ -133,14 +133,14 @@ inline constexpr const char* release = "Examples:\n"
 inline constexpr const char* ask =
     "Examples:\n"
     "  leasehold ask scheduler --reason 'web-2 has the new version'\n"
-    "  leasehold ask scheduler && leasehold wait scheduler --free --timeout 1m\n"
+    "  leasehold ask scheduler; leasehold watch scheduler    shows who gets it\n"
     "A request takes nothing away: the holder learns of it with its next renewal, and decides. A command under leasehold run,\n"
     "every or elect learns of it by --handover-signal. Exit status: 0, or 1 if nobody holds the lease.";
 
 inline constexpr const char* hold =
     "Examples:\n"
     "  leasehold hold nightly-report --for 2h --reason migration\n"
-    "  leasehold hold import --for 8h --wait 10m && ./upgrade; leasehold unhold import\n"
+    "  leasehold hold import --for 8h --wait 10m && { ./upgrade; leasehold unhold import; }\n"
     "Until then nobody gets the lease. Whoever holds it is asked to hand it over first, as by leasehold ask, and keeps it if it\n"
     "doesn't: then nothing is held closed. Exit status: 0, or 75 if the holder did not hand it over in time, or if the name is\n"
     "held closed already.";
@@ -159,7 +159,7 @@ inline constexpr const char* drain =
     "left, or 75.";
 
 inline constexpr const char* save_checkpoint =
-    "Save this instead, at most 4 KiB: under the lease of the leasehold run that this runs under, or else under the lease itself,"
+    "Save this instead, at most 4 KiB: under the lease of the leasehold that this runs under, or else under the lease itself,"
     " held for a moment";
 
 inline constexpr const char* checkpoint =
@@ -168,8 +168,8 @@ inline constexpr const char* checkpoint =
     "  leasehold run import -- sh -c './import --from \"$LEASEHOLD_CHECKPOINT\"'\n"
     "  leasehold checkpoint import --save offset=4711  in a command under leasehold run, or by hand\n"
     "A checkpoint outlives the lease: who holds it next gets the checkpoint as LEASEHOLD_CHECKPOINT. In a command under leasehold\n"
-    "run or elect, --save writes only as long as that very lease is held, and exits with 76 once it is lost. Elsewhere it takes the\n"
-    "lease for a moment, and exits with 75 if somebody holds it. Exit status: 0, or 1 if nothing was ever saved.";
+    "run, every, elect or shard, --save writes only as long as that very lease is held, and exits with 76 once it is lost. Elsewhere\n"
+    "it takes the lease for a moment, and exits with 75 if somebody holds it. Exit status: 0, or 1 if nothing was ever saved.";
 
 inline constexpr const char* resize =
     "Examples:\n"

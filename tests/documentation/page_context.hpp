@@ -49,6 +49,13 @@ void print(const Words&... words)
     std::cout << std::endl;
 }
 
+/// A reader's own, which end the transaction.
+inline void commit(SQLHDBC connection)
+{
+    if (!SQL_SUCCEEDED(SQLEndTran(SQL_HANDLE_DBC, connection, SQL_COMMIT))) throw std::runtime_error{"commit failed"};
+}
+inline void roll_back(SQLHDBC connection) { SQLEndTran(SQL_HANDLE_DBC, connection, SQL_ROLLBACK); }
+
 struct page_context {
     const std::string connection_string = "Driver=SQLite3;Database=pages.db";
     lh::odbc_store store{connection_string};

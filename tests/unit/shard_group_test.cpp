@@ -475,6 +475,7 @@ BOOST_AUTO_TEST_CASE(arguments_that_cannot_work_are_refused)
     BOOST_TEST(refusal(made(-4'294'967'295LL, {}), lh::errc::invalid_terms).find("not -4294967295:") != std::string::npos);
     BOOST_TEST(refusal(made(4, {.capacity = 0}), lh::errc::invalid_terms).find("pause()") != std::string::npos);
     BOOST_TEST(refusal(made(4, {.ttl = 0s}), lh::errc::invalid_terms) != "nothing");
+    BOOST_TEST(refusal(made(4, {.ttl = 9s, .safety_margin = 6s}), lh::errc::invalid_terms) != "nothing", "it leaves no time to renew");
     BOOST_TEST(refusal(made(4, {.drain_timeout = -1s}), lh::errc::invalid_terms) != "nothing");
     BOOST_TEST(refusal(made(4, {.retry_min = 0s}), lh::errc::invalid_terms) != "nothing");
     BOOST_TEST(refusal(made(4, {.retry_min = 2s, .retry_max = 1s}), lh::errc::invalid_terms) != "nothing");
@@ -483,6 +484,8 @@ BOOST_AUTO_TEST_CASE(arguments_that_cannot_work_are_refused)
     const auto longest = lh::duration::max();
     BOOST_TEST(refusal(made(4, {.retry_min = longest, .retry_max = longest}), lh::errc::invalid_terms) != "nothing");
     BOOST_TEST(refusal(made(4, {.id = std::string(180, 'x')}), lh::errc::invalid_name) != "nothing");
+    BOOST_TEST(refusal(made(4, {.id = "\xff"}), lh::errc::invalid_name) != "nothing");
+    BOOST_TEST(refusal(made(4, {.id = std::string("a\0b", 3)}), lh::errc::invalid_name) != "nothing");
     BOOST_TEST(refusal(made(4, {.data = std::string(945, 'x')}), lh::errc::invalid_data) != "nothing");
     BOOST_TEST(refusal([&] { const group_type refused{store, "", 4, {}, clock}; }, lh::errc::invalid_name) != "nothing");
 }

@@ -108,9 +108,10 @@ struct start_acquire_some {
             }
             auto& keeper = lease_access::keeper(kept.first());
             keeper.attach_engine();
+            // A copy that is not const, so that its moves don't throw.
+            auto call = [kept = kept, acquire](std::error_code& failed) { return acquire(kept, failed); };
             started = true;
-            start_call<Result>(keeper.serving_engine(), renewal::call_order::second,
-                               [kept, acquire](std::error_code& failed) { return acquire(kept, failed); }, *told);
+            start_call<Result>(keeper.serving_engine(), renewal::call_order::second, std::move(call), *told);
         });
         if (!started) told->complete(ec, Result{});
     }

@@ -336,7 +336,9 @@ private:
     [[nodiscard]] duration wait_for(std::size_t preferred, const shard_look& look) const
     {
         const std::size_t others_before = (look.me + look.members.size() - preferred - 1) % look.members.size();
-        return pacing_.patience + static_cast<duration::rep>(others_before) * pacing_.patience / 2;
+        const duration more = pacing_.patience / 2;
+        const duration::rep most = (duration::max() - pacing_.patience) / std::max(more, duration{1});
+        return pacing_.patience + std::min(static_cast<duration::rep>(others_before), most) * more;
     }
 
     // What is on its way to this member is what the plan moves to it: a request in the row may have lost its reason, and get it back.

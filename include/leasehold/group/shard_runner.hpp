@@ -26,6 +26,8 @@
 #include <leasehold/owner_id/fixed_owner_id.hpp>
 #include <leasehold/owner_id/random_owner_id.hpp>
 #include <leasehold/release_all.hpp>
+#include <leasehold/renew_policy/renew_at_fraction.hpp>
+#include <leasehold/renewal/broken_rule.hpp>
 #include <leasehold/shard_event.hpp>
 #include <leasehold/shard_options.hpp>
 #include <leasehold/shard_term.hpp>
@@ -291,7 +293,8 @@ private:
     static shard_options checked(shard_options options, std::string_view name)
     {
         validate_name(name);
-        validate(lease_terms{.ttl = options.ttl, .safety_margin = options.safety_margin});
+        const lease_terms terms{.ttl = options.ttl, .safety_margin = options.safety_margin};
+        if (const char* rule = renewal::broken_rule(terms, renew_at_fraction{})) detail::raise_invalid(errc::invalid_terms, rule);
         if (options.capacity == 0) detail::raise_invalid(errc::invalid_terms, no_capacity);
         if (options.drain_timeout < duration::zero()) detail::raise_invalid(errc::invalid_terms, "drain_timeout must not be negative");
         if (options.retry_min < std::chrono::milliseconds{1})
@@ -308,6 +311,7 @@ private:
         if (members_of(name).size() + options.id.size() > max_name_bytes)
             detail::raise_invalid(errc::invalid_name, "the name of the group and the member's id leave no room for '/members/' between "
                                                       "them: together they may have 181 bytes");
+        validate_name(members_of(name) + options.id);
         return options;
     }
 
@@ -334,8 +338,10 @@ private:
             refusal_ = s.member.lives_already();
             return ec;
         }
+        adopt(s);
         std::optional<std::size_t> other;
         if (!ec) other = s.count.agree(clock_.now(), true, ec);
+        if (other == this->count()) return {};  // resize() was quicker: the next step agrees
         if (other || ec == errc::invalid_terms) {
             refusal_ = s.count.disagreement();
             return make_error_code(errc::invalid_terms);

@@ -111,10 +111,10 @@ template <dialect::odbc_dialect Dialect>
     return detail::write_fence_sql(of, of.fence.by_itself, options, placeholders);
 }
 
-/// The same for "postgresql", "mariadb", "mysql" or "sqlite"; and for "galera", which is for Group Replication too: an UPDATE that
-/// changes the row, since the nodes of a cluster don't see each other's locks. If another node grants the name meanwhile, the
-/// transaction fails with a deadlock error (1213), at the latest in its commit. There the statement for "mariadb" and "mysql" confirms no
-/// term on Galera, but can't tell that it is on Group Replication, and protects nothing.
+/// The same for "postgresql", "mariadb", "mysql" or "sqlite"; and for "galera", which is for XtraDB Cluster and Group Replication too:
+/// an UPDATE that changes the row, since the nodes of a cluster don't see each other's locks. If another node grants the name meanwhile,
+/// the transaction fails with a deadlock error (1213), at the latest in its commit. There the statement for "mariadb" and "mysql" confirms
+/// no term on MariaDB's Galera, but can't tell that it is on XtraDB Cluster or Group Replication, and protects nothing.
 ///
 /// Throws std::system_error with std::errc::invalid_argument for any other name, too.
 [[nodiscard]] inline std::string fence_sql(std::string_view database, const odbc_options& options = {},

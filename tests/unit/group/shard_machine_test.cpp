@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // What one member knows better than its looks, and what it does when.
 #include <leasehold/group/shard_machine.hpp>
+#include <leasehold/lease_terms.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -315,6 +316,19 @@ BOOST_AUTO_TEST_CASE(row_that_is_older_than_one_that_was_seen_says_nothing)
     machine.looked(look({{0, 9, 1, {}}, {1, 1, 1, {}}, {2, 1, 0, {}}, {3, 1, 0, {}}}), now);
     const auto todo = machine.looked(look({{0, 8, 0, {}}, {1, 1, 1, {}}, {2, 1, 0, {}}, {3, 1, 0, {}}}), now);
     BOOST_TEST((todo.take == indices{2, 3}));
+}
+
+BOOST_AUTO_TEST_CASE(last_of_many_members_leaves_a_free_shard_to_the_others_with_the_longest_ttl_too)
+{
+    group::shard_machine patient{1, {.drain_timeout = 30s, .retry_min = 1s, .retry_max = 4s, .patience = 2 * (lh::max_ttl / 3)}};
+    group::shard_look look;
+    for (std::size_t i = 0; i < 60; ++i) look.members.push_back({.order = i});
+    std::size_t wanting = 0;
+    for (look.me = 0; look.me < look.members.size(); ++look.me) {
+        auto machine_of_one = patient;
+        wanting += machine_of_one.looked(look, now).take.size();
+    }
+    BOOST_TEST(wanting == 1U, "the one that the plan prefers");
 }
 
 BOOST_AUTO_TEST_CASE(shard_that_is_held_closed_is_left_alone_however_long_it_is)

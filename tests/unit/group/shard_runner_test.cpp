@@ -86,6 +86,18 @@ BOOST_AUTO_TEST_CASE(member_whose_id_another_has_taken_over_gives_its_shards_awa
     BOOST_TEST(runner.statistics().share == 2U);
 }
 
+BOOST_AUTO_TEST_CASE(member_that_is_resized_before_it_has_begun_begins_with_the_new_count)
+{
+    std::error_code ec;
+    BOOST_TEST(runner.resize(3, ec).empty());
+    BOOST_REQUIRE(!ec);
+    const auto first = runner.step(*session, false, [](const std::shared_ptr<job_type>&) {});
+    BOOST_TEST(!first.over);
+    BOOST_TEST(!first.refusal);
+    steps(9s);
+    BOOST_TEST(runner.owned().size() == 3U);
+}
+
 BOOST_AUTO_TEST_CASE(term_whose_work_has_ended_in_time_is_not_lost)
 {
     steps(4s);

@@ -10,6 +10,8 @@
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <map>
 #include <ostream>
 #include <string>
@@ -22,7 +24,8 @@ namespace leasehold::odbc::detail {
 
 std::ostream& boost_test_print_type(std::ostream& out, fence_answer answer)
 {
-    return out << (answer == fence_answer::over ? "over" : answer == fence_answer::current ? "current" : "unsettled");
+    constexpr std::array words{"over", "current", "unsettled", "unseen"};
+    return out << words.at(static_cast<std::size_t>(answer));
 }
 
 }  // namespace leasehold::odbc::detail
@@ -96,9 +99,9 @@ BOOST_AUTO_TEST_CASE(update_that_counts_the_row_is_a_current_term)
     BOOST_TEST(answer_to(counted(-1)) == fence_answer::over);
 }
 
-BOOST_AUTO_TEST_CASE(select_says_over_current_or_unsettled)
+BOOST_AUTO_TEST_CASE(select_says_unseen_over_current_or_unsettled)
 {
-    BOOST_TEST(answer_to(nothing_found) == fence_answer::over);
+    BOOST_TEST(answer_to(nothing_found) == fence_answer::unseen);
     BOOST_TEST(answer_to(number(0)) == fence_answer::over);
     BOOST_TEST(answer_to(number(1)) == fence_answer::current);
     BOOST_TEST(answer_to(number(2)) == fence_answer::unsettled);
@@ -154,7 +157,7 @@ BOOST_AUTO_TEST_CASE(on_a_cluster_the_row_is_written_and_written_back)
     on.replies["lock"] = nothing_found;
     on.ran.clear();
     BOOST_TEST(leasehold_test::came_to(answer, fence_flow(on, of)) == fault::none);
-    BOOST_TEST(answer == fence_answer::over);
+    BOOST_TEST(answer == fence_answer::unseen);
     BOOST_TEST(on.ran == std::vector<std::string>{"lock"}, boost::test_tools::per_element());
 }
 

@@ -13,6 +13,7 @@
 #include <mutex>
 #include <optional>
 #include <system_error>
+#include <type_traits>
 #include <utility>
 
 namespace leasehold::inline v0::detail {
@@ -80,6 +81,7 @@ private:
 template <class Result, class Engine, class Call>
 void start_call(const std::shared_ptr<Engine>& engine, renewal::call_order order, Call call, auto& handler, Result not_asked = {})
 {
+    static_assert(std::is_nothrow_move_constructible_v<Call>, "without memory, the handler is still called");
     std::error_code ec;
     std::shared_ptr<call_operation<Call, Result>> operation;
     catch_into(ec, [&] {

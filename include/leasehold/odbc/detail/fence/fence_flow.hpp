@@ -28,7 +28,8 @@ concept fencing_connection = requires(Connection& on, const Connection& shown, c
 enum class fence_answer : std::uint8_t {
     over,
     current,
-    unsettled  // the token can't change any longer; whether the term is live has to be read outside of the transaction
+    unsettled,  // the token can't change any longer; whether the term is live has to be read outside of the transaction
+    unseen      // what the transaction sees has no such term; its snapshot may be from before the term
 };
 
 inline constexpr const char* fence_needs_index =
@@ -70,7 +71,8 @@ outcome<fence_answer> run_fence(fencing_connection auto& on, const compiled_stat
 {
     if (const fault failed = on.run(next); failed != fault::none) return failed;
     if (!on.has_result()) return on.rows() > 0 ? fence_answer::current : fence_answer::over;
-    if (!on.found() || on.number() == 0) return fence_answer::over;
+    if (!on.found()) return fence_answer::unseen;
+    if (on.number() == 0) return fence_answer::over;
     if (on.number() == 3) return on.fail(fault::conflict, fence_needs_new_snapshot);
     return on.number() == 1 ? fence_answer::current : fence_answer::unsettled;
 }
@@ -89,7 +91,7 @@ outcome<fence_answer> fence_flow(fencing_connection auto& on, const compiled_fen
     if (const fault failed = learn_fence_kind(on, sql); failed != fault::none) return failed;
     if (!sql.written.sql.empty()) return read_back_fence(on, sql);
     outcome<fence_answer> answer = run_fence(on, sql.lock);
-    if (sql.kind != fence_kind::write || *answer == fence_answer::over) return answer;
+    if (sql.kind != fence_kind::write || *answer == fence_answer::over || *answer == fence_answer::unseen) return answer;
     answer = run_fence(on, sql.write);
     if (*answer != fence_answer::current || sql.write_back.sql.empty()) return answer;
     return unless(on.run(sql.write_back), [] { return fence_answer::current; });

@@ -48,11 +48,16 @@ LEASEHOLD_DECL bool fence_term(store_base& store, SQLHDBC connection, std::strin
         details = std::move(on.last_report().details);
         return false;
     }
-    if (*answer != fence_answer::unsettled) return *answer == fence_answer::current;
-    // On a connection of the store, which has no transaction and so sees the row as it is. Its token can't change any more.
+    if (*answer == fence_answer::current || *answer == fence_answer::over) return *answer == fence_answer::current;
+    // On a connection of the store, which has no transaction and so sees the row as it is. If the fence has found the row, its token can't
+    // change any more.
     const std::optional<lease_record> now = store.inspect(name, ec);
     if (ec) details = store.diagnostics();
-    return !ec && now && now->token == token && now->owner == owner;
+    const bool live = !ec && now && now->token == token && now->owner == owner;
+    if (!live || *answer == fence_answer::unsettled) return live;
+    ec = errc::store_conflict;
+    details.advice = fence_needs_new_snapshot;
+    return false;
 }
 
 LEASEHOLD_DECL bool save_checkpoint_in_transaction(store_base& store, SQLHDBC connection, std::string_view name, std::string_view owner,

@@ -3,6 +3,7 @@
 // Drivers and databases that nobody has tuned for, and that don't keep what they say: support/lying_driver. Whatever it lies
 // about, the store works, or says that it can't; never are there two holders, or a token that the table doesn't have.
 #include <leasehold/leasehold.hpp>
+#include <leasehold/odbc/dialect/sqlite.hpp>
 #include <leasehold/odbc/fence.hpp>
 #include <leasehold/odbc/odbc_store.hpp>
 
@@ -80,6 +81,20 @@ const std::vector<lie> told_lies{
 };
 
 constexpr lh::duration ttl = 1s;
+
+/// As on MariaDB, with locks that this driver refuses.
+struct sqlite_with_locks {
+    static constexpr bool in_process = false;
+
+    static lh::dialect::spec describe(const lh::dialect::server_info& at)
+    {
+        lh::dialect::spec s = lh::dialect::sqlite::describe(at);
+        s.in_process = false;
+        s.locks = {.before_wait = {}, .lock = "select 1 as get_lock", .try_lock = "select 1 as get_lock", .unlock = "select 1",
+                   .unlock_all = {}, .backend = "select 1", .end_wait = "select :session"};
+        return s;
+    }
+};
 
 /// A store that refuses says why, each time.
 void check_refusal(database& of, const lie& told)
@@ -250,6 +265,25 @@ BOOST_AUTO_TEST_CASE(terms_that_a_failed_commit_has_released_are_not_called_lost
     store.release_many(releases, answers, ec);
     BOOST_TEST(!ec, ec.message());
     BOOST_TEST((answers == std::vector<lh::batch_answer>(2, lh::batch_answer::yes)));
+}
+
+// Each try would cost a connection, and there is one more at each renewal.
+BOOST_AUTO_TEST_CASE(locks_that_the_server_refuses_are_asked_for_once)
+{
+    database db;
+    db.create_schema("sqlite");
+    db.honest.execute("create table connected (once int)");
+    lh::basic_odbc_store<sqlite_with_locks> store{db.lying("sqlite,refused_locks"),
+                                                  {.pool_size = 1, .on_connect = {"insert into connected values (1)"}}};
+    std::error_code ec;
+    const auto mine = store.try_acquire("n", "a", ttl * 60, ec);
+    BOOST_TEST_REQUIRE(mine.granted(), ec.message() << " " << store.diagnostics().server_message);
+    BOOST_TEST(eventually([&] { return !store.health().wakes; }));
+    BOOST_TEST(store.renew("n", "a", mine.token, ttl * 60, ec));
+    BOOST_TEST(store.release("n", "a", mine.token, 0s, ec));
+    BOOST_TEST(store.try_acquire("n", "b", ttl * 60, ec).granted());
+    BOOST_TEST(store.health().session_locks == 0U);
+    BOOST_TEST(db.honest.execute("select count(*) from connected") == "1");
 }
 
 BOOST_DATA_TEST_CASE(many_stores_on_one_name_never_hold_it_at_once,

@@ -460,4 +460,25 @@ BOOST_AUTO_TEST_CASE(store_gives_its_locks_back_where_the_server_has_no_room_for
     BOOST_CHECK_NO_THROW(other.execute("create table of_somebody_else (n int primary key)"));
 }
 
+BOOST_AUTO_TEST_CASE(waiters_poll_where_the_user_may_not_take_locks)
+{
+    postgresql_server server;
+    lh::odbc_store holds{server.connection_string()}, waits{server.connection_string()};
+    holds.create_schema();
+    server.execute_sql("do 'declare f regprocedure; begin"
+                       " for f in select oid from pg_proc where strpos(proname, ''_advisory_'') > 0 loop"
+                       " execute ''revoke execute on function '' || f || '' from public''; end loop; end'");
+    lh::basic_lease holder{holds, "n", terms}, waiter{waits, "n", terms};
+    auto guard = holder.try_acquire();
+    BOOST_REQUIRE(guard.held());
+    BOOST_TEST(eventually([&] { return !holds.health().wakes; }));
+    BOOST_TEST(holds.health().session_locks == 0U);
+    std::atomic<bool> served = false;
+    const std::jthread waiting{[&] { served = is_held(waiter.try_acquire_for(30s)); }};
+    BOOST_TEST(eventually([&] { return !waits.health().wakes; }));
+    BOOST_TEST(!served);
+    guard.release();
+    BOOST_TEST(eventually([&] { return served.load(); }));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

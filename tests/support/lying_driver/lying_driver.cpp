@@ -19,6 +19,7 @@
 // | late_libraries | no lie: connecting takes twice as long, and the libraries are first used in the middle of it |
 // | slow_connecting | no lie: statements take no time, only connecting does |
 // | lost_replies | every fourth statement is carried out, and answered with "connection lost" |
+// | refused_locks | a statement with "get_lock" in it is refused, as on a Galera cluster |
 //
 // LYING_DRIVER_DELAY in the environment is how many milliseconds each connect and each statement takes. Like the libraries of a real
 // driver, this one cleans up at the exit of the process: what is carried out then ends the process with status 3.
@@ -54,6 +55,14 @@ Function* real(const char* name)
     return reinterpret_cast<Function*>(library ? ::dlsym(library, name) : nullptr);
 }
 
+struct excuse {
+    const char* state;
+    SQLINTEGER native;
+    const char* words;
+};
+constexpr excuse lost_reply{"08S01", 0, "the reply was lost"};
+constexpr excuse refused_lock{"42000", 1235, "This version of MariaDB doesn't yet support 'GET_LOCK in cluster'"};
+
 /// What a statement has been given, as far as it is lied about.
 struct statement_notes {
     SQLHDBC connection = SQL_NULL_HDBC;
@@ -64,7 +73,8 @@ struct statement_notes {
         SQLLEN* length;
     };
     std::map<SQLUSMALLINT, text> texts;
-    bool reply_lost = false;
+    const excuse* failed_with = nullptr;
+    bool takes_lock = false;
 };
 
 struct connection_notes {
@@ -141,12 +151,16 @@ SQLRETURN text_answer(std::string_view text, SQLPOINTER to, SQLSMALLINT size, SQ
     return SQL_SUCCESS;
 }
 
-bool loses_reply(SQLHSTMT statement)
+bool fails(SQLHSTMT statement)
 {
-    if (!statement_lies(statement, "lost_replies")) return false;
+    const bool refuses = statement_lies(statement, "refused_locks");
+    const bool loses = statement_lies(statement, "lost_replies");
     const std::lock_guard lock{mutex};
     statement_notes& notes = statements[statement];
-    return notes.reply_lost = ++connections[notes.connection].executed % 4 == 0;
+    notes.failed_with = nullptr;
+    if (loses && ++connections[notes.connection].executed % 4 == 0) notes.failed_with = &lost_reply;
+    if (refuses && notes.takes_lock) notes.failed_with = &refused_lock;
+    return notes.failed_with != nullptr;
 }
 
 template <class Execute>
@@ -164,7 +178,7 @@ SQLRETURN execute(SQLHSTMT statement, Execute run)
     }
     const SQLRETURN done = run();
     for (std::size_t i = 0; i < narrowed.size(); ++i) *narrowed[i] = whole[i];
-    return loses_reply(statement) ? SQL_ERROR : done;
+    return fails(statement) ? SQL_ERROR : done;
 }
 
 /// A double keeps 15 digits.
@@ -200,7 +214,6 @@ extern "C" {
 FORWARD(SQLSetEnvAttr, (SQLHENV h, SQLINTEGER a, SQLPOINTER v, SQLINTEGER n), (h, a, v, n))
 FORWARD(SQLGetEnvAttr, (SQLHENV h, SQLINTEGER a, SQLPOINTER v, SQLINTEGER n, SQLINTEGER* l), (h, a, v, n, l))
 FORWARD(SQLGetFunctions, (SQLHDBC h, SQLUSMALLINT f, SQLUSMALLINT* s), (h, f, s))
-FORWARD(SQLPrepare, (SQLHSTMT h, SQLCHAR* t, SQLINTEGER n), (h, t, n))
 FORWARD(SQLNumResultCols, (SQLHSTMT h, SQLSMALLINT* n), (h, n))
 FORWARD(SQLNumParams, (SQLHSTMT h, SQLSMALLINT* n), (h, n))
 FORWARD(SQLDescribeParam, (SQLHSTMT h, SQLUSMALLINT p, SQLSMALLINT* t, SQLULEN* s, SQLSMALLINT* d, SQLSMALLINT* n),
@@ -225,6 +238,15 @@ SQLRETURN SQL_API SQLEndTran(SQLSMALLINT kind, SQLHANDLE handle, SQLSMALLINT how
 {
     const SQLRETURN done = REAL(SQLEndTran)(kind, handle, kind == SQL_HANDLE_DBC && lies(handle, "no_commit") ? SQL_ROLLBACK : how);
     return kind == SQL_HANDLE_DBC && how == SQL_COMMIT && lies(handle, "denied_commit") ? SQL_ERROR : done;
+}
+
+SQLRETURN SQL_API SQLPrepare(SQLHSTMT statement, SQLCHAR* text, SQLINTEGER size)
+{
+    {
+        const std::lock_guard lock{mutex};
+        statements[statement].takes_lock = std::strstr(reinterpret_cast<const char*>(text), "get_lock") != nullptr;
+    }
+    return REAL(SQLPrepare)(statement, text, size);
 }
 
 SQLRETURN SQL_API SQLAllocHandle(SQLSMALLINT kind, SQLHANDLE parent, SQLHANDLE* made)
@@ -303,33 +325,33 @@ SQLRETURN SQL_API SQLGetInfo(SQLHDBC connection, SQLUSMALLINT what, SQLPOINTER t
 SQLRETURN SQL_API SQLGetDiagRec(SQLSMALLINT kind, SQLHANDLE handle, SQLSMALLINT record, SQLCHAR* state, SQLINTEGER* native,
                                 SQLCHAR* text, SQLSMALLINT size, SQLSMALLINT* length)
 {
-    bool lost = false;
+    const excuse* told = nullptr;
     {
         const std::lock_guard lock{mutex};
         const auto found = statements.find(handle);
-        lost = kind == SQL_HANDLE_STMT && found != statements.end() && found->second.reply_lost;
+        if (kind == SQL_HANDLE_STMT && found != statements.end()) told = found->second.failed_with;
     }
-    if (!lost) return REAL(SQLGetDiagRec)(kind, handle, record, state, native, text, size, length);
+    if (!told) return REAL(SQLGetDiagRec)(kind, handle, record, state, native, text, size, length);
     if (record != 1) return SQL_NO_DATA;
-    if (state) std::memcpy(state, "08S01", 6);
-    if (native) *native = 0;
-    return text_answer("the reply was lost", text, size, length);
+    if (state) std::memcpy(state, told->state, 6);
+    if (native) *native = told->native;
+    return text_answer(told->words, text, size, length);
 }
 
 // The driver manager asks one of the two, as it likes.
 SQLRETURN SQL_API SQLError(SQLHENV environment, SQLHDBC connection, SQLHSTMT statement, SQLCHAR* state, SQLINTEGER* native,
                            SQLCHAR* text, SQLSMALLINT size, SQLSMALLINT* length)
 {
-    bool lost = false;
+    const excuse* told = nullptr;
     {
         const std::lock_guard lock{mutex};
         const auto found = statements.find(statement);
-        if (found != statements.end()) lost = std::exchange(found->second.reply_lost, false);
+        if (found != statements.end()) told = std::exchange(found->second.failed_with, nullptr);
     }
-    if (!lost) return REAL(SQLError)(environment, connection, statement, state, native, text, size, length);
-    std::memcpy(state, "08S01", 6);
-    if (native) *native = 0;
-    return text_answer("the reply was lost", text, size, length);
+    if (!told) return REAL(SQLError)(environment, connection, statement, state, native, text, size, length);
+    std::memcpy(state, told->state, 6);
+    if (native) *native = told->native;
+    return text_answer(told->words, text, size, length);
 }
 
 SQLRETURN SQL_API SQLBindParameter(SQLHSTMT statement, SQLUSMALLINT number, SQLSMALLINT direction, SQLSMALLINT from,

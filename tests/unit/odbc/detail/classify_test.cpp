@@ -266,4 +266,54 @@ BOOST_AUTO_TEST_CASE(every_kind_has_an_error_code)
     BOOST_TEST(errc_of(fault::duplicate_key) == errc::store_failure);
 }
 
+namespace {
+
+bool is_refused(std::string_view sqlstate, int native, std::string_view text)
+{
+    using leasehold::odbc::detail::is_refused_function;
+    return is_refused_function({kind_of(sqlstate, native, text), {std::string{sqlstate}, native, "", std::string{text}}});
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(function_that_the_server_has_not_or_the_user_may_not_call_is_refused)
+{
+    BOOST_TEST(is_refused("42883", 1, "ERROR: function pg_try_advisory_lock(bigint) does not exist"));
+    BOOST_TEST(is_refused("42501", 1, "ERROR: permission denied for function pg_advisory_lock"));
+    BOOST_TEST(is_refused("0A000", 1, "ERROR: advisory locks are not supported"));
+    BOOST_TEST(is_refused("42000", 1235, "[ma-3.1.15][10.11.3-MariaDB]This version of MariaDB doesn't yet support 'GET_LOCK in cluster'"));
+    BOOST_TEST(is_refused("42000", 1305, "FUNCTION jobs.get_lock does not exist"));
+    BOOST_TEST(is_refused("42000", 1128, "Function 'get_lock' is not defined"));
+    BOOST_TEST(is_refused("42000", 1227, "Access denied; you need (at least one of) the SUPER privilege(s) for this operation"));
+    BOOST_TEST(is_refused("42000", 1370, "execute command denied to user 'u'@'%' for routine 'jobs.get_lock'"));
+    BOOST_TEST(is_refused("HY000", 1105, "[ma-3.1.15][8.0.36-28.1]Percona-XtraDB-Cluster prohibits use of GET_LOCK with"
+                                         " pxc_strict_mode = ENFORCING"));
+}
+
+BOOST_AUTO_TEST_CASE(failure_that_may_pass_refuses_no_function)
+{
+    BOOST_TEST(!is_refused("57014", 1, "ERROR: canceling statement due to user request"));
+    BOOST_TEST(!is_refused("70100", 1317, "Query execution was interrupted"));
+    BOOST_TEST(!is_refused("55P03", 1, "ERROR: canceling statement due to lock timeout"));
+    BOOST_TEST(!is_refused("HYT00", 0, "Timeout expired"));
+    BOOST_TEST(!is_refused("57P01", 1, "FATAL: terminating connection due to administrator command"));
+    BOOST_TEST(!is_refused("57P03", 1, "FATAL: the database system is starting up"));
+    BOOST_TEST(!is_refused("08S01", 1053, "Server shutdown in progress"));
+    BOOST_TEST(!is_refused("08S01", 1047, "WSREP has not yet prepared node for application use"));
+    BOOST_TEST(!is_refused("08004", 1040, "Too many connections"));
+    BOOST_TEST(!is_refused("53300", 1, "FATAL: sorry, too many clients already"));
+    BOOST_TEST(!is_refused("25006", 1, "ERROR: cannot execute SELECT FOR UPDATE in a read-only transaction"));
+    BOOST_TEST(!is_refused("HY000", 1290, "The MariaDB server is running with the --read-only option so it cannot execute this statement"));
+    BOOST_TEST(!is_refused("42501", 1, "ERROR: user lacks privilege or object not found: leasehold"));
+    // Failures, as those that are refused.
+    BOOST_TEST(!is_refused("53200", 1, "ERROR: out of memory"));
+    BOOST_TEST(!is_refused("XX000", 1, "ERROR: cache lookup failed"));
+    BOOST_TEST(!is_refused("HY001", 1041, "Out of memory"));
+    BOOST_TEST(!is_refused("HY000", 3032, "The server is currently in offline mode"));
+    BOOST_TEST(!is_refused("42000", 1461, "Can't create more than max_prepared_stmt_count statements (current value: 16382)"));
+    BOOST_TEST(!is_refused("HY000", 3058, "Deadlock found when trying to get user-level lock"));
+    BOOST_TEST(!is_refused("HY000", 1105, "Unknown error"));
+    BOOST_TEST(!is_refused("", 0, ""));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

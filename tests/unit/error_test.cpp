@@ -10,7 +10,7 @@
 #include <string>
 #include <system_error>
 
-BOOST_AUTO_TEST_SUITE(error)
+BOOST_AUTO_TEST_SUITE(error_test)
 
 namespace lh = leasehold;
 

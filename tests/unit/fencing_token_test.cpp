@@ -8,7 +8,7 @@
 #include <sstream>
 #include <unordered_set>
 
-BOOST_AUTO_TEST_SUITE(fencing_token)
+BOOST_AUTO_TEST_SUITE(fencing_token_test)
 
 namespace lh = leasehold;
 

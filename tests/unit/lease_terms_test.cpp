@@ -8,7 +8,7 @@
 #include <string>
 #include <system_error>
 
-BOOST_AUTO_TEST_SUITE(lease_terms)
+BOOST_AUTO_TEST_SUITE(lease_terms_test)
 
 namespace lh = leasehold;
 using namespace std::chrono_literals;

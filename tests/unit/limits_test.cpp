@@ -7,7 +7,7 @@
 #include <string_view>
 #include <system_error>
 
-BOOST_AUTO_TEST_SUITE(limits)
+BOOST_AUTO_TEST_SUITE(limits_test)
 
 namespace lh = leasehold;
 using namespace std::string_literals;

@@ -30,7 +30,7 @@ std::ostream& boost_test_print_type(std::ostream& out, fence_answer answer)
 
 }  // namespace leasehold::odbc::detail
 
-BOOST_AUTO_TEST_SUITE(fence_flow_test)
+BOOST_AUTO_TEST_SUITE(fence_test)
 
 namespace {
 

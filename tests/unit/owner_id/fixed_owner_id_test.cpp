@@ -5,7 +5,7 @@
 
 #include <string>
 
-BOOST_AUTO_TEST_SUITE(fixed_owner_id)
+BOOST_AUTO_TEST_SUITE(fixed_owner_id_test)
 
 namespace lh = leasehold;
 

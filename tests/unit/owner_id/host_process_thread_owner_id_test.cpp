@@ -8,7 +8,7 @@
 
 #include <unistd.h>
 
-BOOST_AUTO_TEST_SUITE(host_process_thread_owner_id)
+BOOST_AUTO_TEST_SUITE(host_process_thread_owner_id_test)
 
 namespace lh = leasehold;
 

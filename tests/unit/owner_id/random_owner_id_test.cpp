@@ -6,7 +6,7 @@
 #include <set>
 #include <string>
 
-BOOST_AUTO_TEST_SUITE(random_owner_id)
+BOOST_AUTO_TEST_SUITE(random_owner_id_test)
 
 namespace lh = leasehold;
 

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSL-1.0
+// Which session a call gets.
+#include <leasehold/odbc/detail/session/pool.hpp>
+#include <leasehold/odbc/dialect/sqlite.hpp>
+#include <support/environment.hpp>
+#include <support/temporary_directory.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+namespace pool_test {
+
+using namespace leasehold_test;
+using namespace std::chrono_literals;
+namespace od = leasehold::odbc::detail;
+using steady = std::chrono::steady_clock;
+
+namespace {
+
+constexpr std::int64_t token = 7;
+
+// Two idle sessions: one has the lock of the term of "n", the other was used last.
+struct scene {
+    temporary_directory folder;
+    std::shared_ptr<const od::configuration> config = std::make_shared<const od::configuration>(
+        sqlite_connection_string(folder.path() / "leases.db"), leasehold::odbc_options{}, &leasehold::dialect::sqlite::describe);
+    std::shared_ptr<od::pool> sessions = std::make_shared<od::pool>(config, true);
+    od::session_pointer holder, other;
+
+    scene()
+    {
+        holder = connected();
+        other = connected();
+        back(holder);
+        back(other);
+        const od::session_pointer waited = sessions->check_out_to_wait();
+        if (waited != holder) std::swap(holder, other);
+        sessions->check_in_from_wait(holder, "n", token, holder->inner().connection_number());
+        back(out({od::operation::now, {}, {}, 0, {}}));
+    }
+    ~scene() { sessions->close(steady::now() + 10s); }
+
+    od::session_pointer out(const od::request& wanted)
+    {
+        od::fault refused{};
+        return sessions->check_out(wanted, steady::now() + 10s, refused);
+    }
+    od::session_pointer connected()
+    {
+        const od::session_pointer session = out({od::operation::connect, {}, {}, 0, {}});
+        BOOST_REQUIRE(session->run(steady::now() + 10s));
+        return session;
+    }
+    // The term goes on.
+    void back(const od::session_pointer& session) { sessions->check_in(session, {}, {}); }
+    od::session_pointer for_release()
+    {
+        od::session_pointer chosen = out({od::operation::release, "n", {}, token, {}});
+        back(chosen);
+        return chosen;
+    }
+};
+
+}  // namespace
+}  // namespace pool_test
+
+BOOST_FIXTURE_TEST_SUITE(pool_test, scene)
+
+BOOST_AUTO_TEST_CASE(release_goes_to_the_session_that_has_the_lock)
+{
+    holder->idle_since += 1h;
+    BOOST_TEST(for_release() == holder);
+}
+
+// A router may have forgotten its connection.
+BOOST_AUTO_TEST_CASE(release_avoids_a_session_that_was_idle_for_long)
+{
+    holder->idle_since -= od::trusted_while_idle;
+    BOOST_TEST(for_release() == other);
+}
+
+BOOST_AUTO_TEST_CASE(session_is_idle_from_its_return_on)
+{
+    const steady::time_point before = steady::now();
+    const od::session_pointer session = out({od::operation::now, {}, {}, 0, {}});
+    session->idle_since = {};
+    back(session);
+    BOOST_TEST((session->idle_since >= before));
+}
+
+BOOST_AUTO_TEST_CASE(release_goes_to_the_session_that_has_the_lock_if_the_others_are_busy)
+{
+    holder->idle_since -= od::trusted_while_idle;
+    const od::session_pointer busy = out({od::operation::now, {}, {}, 0, {}});
+    BOOST_TEST(busy == other);
+    BOOST_TEST(for_release() == holder);
+    back(busy);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

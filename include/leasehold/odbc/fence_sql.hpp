@@ -33,10 +33,10 @@ enum class sql_placeholders : std::uint8_t {
 
 namespace detail {
 
-[[noreturn]] inline void refuse_fence_sql(const std::string& why, const char* function = "fence_sql")
+[[noreturn]] inline void refuse_fence_sql(const std::string& reason, const char* function = "fence_sql")
 {
     leasehold::detail::throw_exception(std::system_error{std::make_error_code(std::errc::invalid_argument),
-                                                         std::string{"leasehold: "} + function + ": " + why});
+                                                         std::string{"leasehold: "} + function + ": " + reason});
 }
 
 inline std::string numbered_parameters(std::string_view sql)
@@ -52,31 +52,31 @@ inline std::string numbered_parameters(std::string_view sql)
     return result;
 }
 
-inline std::string write_fence_sql(const dialect::spec& of, const std::string& text, const odbc_options& options, sql_placeholders style)
+inline std::string write_fence_sql(const dialect::spec& spec, const std::string& text, const odbc_options& options, sql_placeholders style)
 {
     validate(options);
     if (text.empty())
-        refuse_fence_sql("the dialect " + std::string{of.name} + " has no fence in one statement; use odbc::fence() over ODBC");
-    compiled_statement fence = statement_catalog::compile(text, of, options);
+        refuse_fence_sql("the dialect " + std::string{spec.name} + " has no fence in one statement; use odbc::fence() over ODBC");
+    compiled_statement fence = statement_catalog::compile(text, spec, options);
     if (fence.parameters != std::vector{parameter::name, parameter::owner, parameter::token})
-        refuse_fence_sql("the fence of the dialect " + std::string{of.name} +
+        refuse_fence_sql("the fence of the dialect " + std::string{spec.name} +
                          " must have :name, :owner and :token once each, in this order");
-    const bool numbers = style == sql_placeholders::usual ? of.fence.numbers_parameters : style == sql_placeholders::dollar_numbers;
+    const bool numbers = style == sql_placeholders::usual ? spec.fence.numbers_parameters : style == sql_placeholders::dollar_numbers;
     return numbers ? numbered_parameters(fence.sql) : std::move(fence.sql);
 }
 
-inline std::string write_checkpoint_sql(const dialect::spec& of, const odbc_options& options, sql_placeholders style)
+inline std::string write_checkpoint_sql(const dialect::spec& spec, const odbc_options& options, sql_placeholders style)
 {
     validate(options);
-    if (of.checkpoint.by_itself.empty())
-        refuse_fence_sql("the dialect " + std::string{of.name} + " has no such statement; use odbc::save_checkpoint() over ODBC",
+    if (spec.checkpoint.by_itself.empty())
+        refuse_fence_sql("the dialect " + std::string{spec.name} + " has no such statement; use odbc::save_checkpoint() over ODBC",
                          "checkpoint_sql");
-    compiled_statement save = statement_catalog::compile(of.checkpoint.by_itself, of, options);
+    compiled_statement save = statement_catalog::compile(spec.checkpoint.by_itself, spec, options);
     if (save.parameters != std::vector{parameter::checkpoint, parameter::name, parameter::owner, parameter::token})
-        refuse_fence_sql("the statement of the dialect " + std::string{of.name} +
+        refuse_fence_sql("the statement of the dialect " + std::string{spec.name} +
                              " must have :checkpoint, :name, :owner and :token once each, in this order",
                          "checkpoint_sql");
-    const bool numbers = style == sql_placeholders::usual ? of.fence.numbers_parameters : style == sql_placeholders::dollar_numbers;
+    const bool numbers = style == sql_placeholders::usual ? spec.fence.numbers_parameters : style == sql_placeholders::dollar_numbers;
     return numbers ? numbered_parameters(save.sql) : std::move(save.sql);
 }
 
@@ -107,8 +107,8 @@ inline std::string write_checkpoint_sql(const dialect::spec& of, const odbc_opti
 template <dialect::odbc_dialect Dialect>
 [[nodiscard]] std::string fence_sql(Dialect, const odbc_options& options = {}, sql_placeholders placeholders = sql_placeholders::usual)
 {
-    const dialect::spec of = Dialect::describe({.dbms_name = {}, .dbms_version = {}, .lock_timeout = {}, .call_timeout = {}});
-    return detail::write_fence_sql(of, of.fence.by_itself, options, placeholders);
+    const dialect::spec spec = Dialect::describe({.dbms_name = {}, .dbms_version = {}, .lock_timeout = {}, .call_timeout = {}});
+    return detail::write_fence_sql(spec, spec.fence.by_itself, options, placeholders);
 }
 
 /// The same for "postgresql", "mariadb", "mysql" or "sqlite"; and for "galera", which is for XtraDB Cluster and Group Replication too:
@@ -126,8 +126,8 @@ template <dialect::odbc_dialect Dialect>
     if (database != "galera")
         detail::refuse_fence_sql("the database must be postgresql, mariadb, mysql, galera or sqlite, not '" +
                                  leasehold::detail::printable(database) + "'");
-    const dialect::spec of = dialect::mariadb::describe({.dbms_name = {}, .dbms_version = {}, .lock_timeout = {}, .call_timeout = {}});
-    return detail::write_fence_sql(of, of.fence.by_itself_on_cluster, options, placeholders);
+    const dialect::spec spec = dialect::mariadb::describe({.dbms_name = {}, .dbms_version = {}, .lock_timeout = {}, .call_timeout = {}});
+    return detail::write_fence_sql(spec, spec.fence.by_itself_on_cluster, options, placeholders);
 }
 
 /// The statement that saves a checkpoint in the transaction of a program that writes without ODBC, as fence_sql() is the one that fences.
@@ -148,8 +148,8 @@ template <dialect::odbc_dialect Dialect>
 template <dialect::odbc_dialect Dialect>
 [[nodiscard]] std::string checkpoint_sql(Dialect, const odbc_options& options = {}, sql_placeholders placeholders = sql_placeholders::usual)
 {
-    const dialect::spec of = Dialect::describe({.dbms_name = {}, .dbms_version = {}, .lock_timeout = {}, .call_timeout = {}});
-    return detail::write_checkpoint_sql(of, options, placeholders);
+    const dialect::spec spec = Dialect::describe({.dbms_name = {}, .dbms_version = {}, .lock_timeout = {}, .call_timeout = {}});
+    return detail::write_checkpoint_sql(spec, options, placeholders);
 }
 
 /// The same for "postgresql", "mariadb", "mysql", "galera" or "sqlite". Where the nodes of a cluster don't see each other's locks, a grant

@@ -177,8 +177,8 @@ LEASEHOLD_DECL void store_base::acquire_many(std::span<const term_request> reque
                                              std::span<std::optional<acquire_result>> answers, std::error_code& ec)
 {
     std::error_code refusal;
-    for (const term_request& each : requests)
-        if (!refusal) refusal = leasehold::detail::refusal_of(each.name, each.owner);
+    for (const term_request& request : requests)
+        if (!refusal) refusal = leasehold::detail::refusal_of(request.name, request.owner);
     reporting call{*this, ec, refusal};
     if (ec) return;
     const auto until = operations_->deadline();
@@ -205,8 +205,8 @@ LEASEHOLD_DECL void store_base::release_many(std::span<const term_release> relea
     reporting call{*this, ec};
     const auto until = operations_->deadline();
     const auto request_of = [&](detail::item_number i) {
-        const term_release& each = releases[i];
-        return detail::request{detail::operation::release, each.name, each.owner, each.token.value(), each.min_hold_left};
+        const term_release& release = releases[i];
+        return detail::request{detail::operation::release, release.name, release.owner, release.token.value(), release.min_hold_left};
     };
     const auto all = detail::all_items(releases.size());
     const auto is_plain = [&](detail::item_number i) { return releases[i].min_hold_left <= duration::zero(); };

@@ -104,7 +104,7 @@ public:
     LEASEHOLD_DECL bool replace_checkpoint(std::string_view name, std::string_view owner, fencing_token token, std::string_view replaced,
                                            std::string_view text, std::error_code& ec);
 
-    /// checkpointing_store: what was saved last, whoever holds the name.
+    /// checkpointing_store: the checkpoint that was saved last. It does not matter who holds the name.
     [[nodiscard]] LEASEHOLD_DECL std::optional<checkpoint_record> checkpoint(std::string_view name, std::error_code& ec);
     /// The same; throws store_error, or std::system_error with errc::invalid_name.
     [[nodiscard]] std::optional<checkpoint_record> checkpoint(std::string_view name)
@@ -113,7 +113,7 @@ public:
         return or_throw("checkpoint '" + std::string{name} + "'", [&](std::error_code& ec) { return checkpoint(name, ec); });
     }
 
-    /// The checkpoints of all names that begin with `prefix`, sorted by name, whoever holds them. One SELECT.
+    /// The checkpoints of all names that begin with `prefix`, sorted by name. It does not matter who holds them. One SELECT.
     [[nodiscard]] LEASEHOLD_DECL std::vector<std::pair<std::string, checkpoint_record>> checkpoints(std::string_view prefix,
                                                                                                     std::error_code& ec);
     /// The same; throws store_error.
@@ -266,9 +266,9 @@ private:
     std::invoke_result_t<Call&, std::error_code&> or_throw(std::string_view doing, Call call) const
     {
         std::error_code ec;
-        auto said = call(ec);
+        auto result = call(ec);
         if (ec) leasehold::detail::throw_exception(store_error{ec, doing, diagnostics()});
-        return said;
+        return result;
     }
 
     const bool in_process_;

@@ -83,20 +83,20 @@ public:
     // Each group of terms of one `time` in one call; items without an answer by `until` stay unknown. Reports the first failure.
     // `then(i)`: the call with that item is over.
     template <class Item, class Time, class Then>
-    void call_for_many(operation what, std::span<const Item> items, std::span<const item_number> which, Time time,
+    void call_for_many(operation what, std::span<const Item> items, std::span<const item_number> chosen, Time time,
                        std::span<batch_answer> answers, time_point until, failure& failed, Then then)
     {
-        for (const auto& group : batch_groups(items, which, time, config_->batch_size())) {
-            failure of_this;
+        for (const auto& group : batch_groups(items, chosen, time, config_->batch_size())) {
+            failure group_failure;
             if (std::chrono::steady_clock::now() < until) {
                 auto many = std::make_shared<batch>(group.size());
                 for (const item_number i : group) many->add(items[i].name, items[i].owner, items[i].token.value());
-                call({what, {}, {}, 0, std::max(items[group.front()].*time, duration::zero()), many}, until, of_this);
+                call({what, {}, {}, 0, std::max(items[group.front()].*time, duration::zero()), many}, until, group_failure);
                 for (item_number i = 0; i < group.size(); ++i) answers[group[i]] = many->answer(i);
             } else {
-                of_this = not_tried();
+                group_failure = not_tried();
             }
-            if (of_this && !failed) failed = std::move(of_this);
+            if (group_failure && !failed) failed = std::move(group_failure);
             for (const item_number i : group) then(i);
         }
     }
@@ -137,18 +137,18 @@ public:
     }
 
     // Makes many attempts with one ttl in one call.
-    void attempt_together(std::span<const term_request> what, std::size_t most, std::span<std::optional<acquire_result>> answers,
+    void attempt_together(std::span<const term_request> requests, std::size_t most, std::span<std::optional<acquire_result>> answers,
                           time_point until, failure& failed)
     {
-        const auto many = std::make_shared<attempts>(what.size(), most);
-        for (const term_request& each : what) many->add(each.name, each.owner, each.wakes);
-        const bool came_back = call({operation::acquire_many, {}, {}, 0, what.front().ttl, {}, many}, until, failed).attempted;
+        const auto many = std::make_shared<attempts>(requests.size(), most);
+        for (const term_request& request : requests) many->add(request.name, request.owner, request.wakes);
+        const bool came_back = call({operation::acquire_many, {}, {}, 0, requests.front().ttl, {}, many}, until, failed).attempted;
         if (!came_back) return;  // given up: terms that it is still granted will be ended
-        for (item_number i = 0; i < what.size(); ++i) {
+        for (item_number i = 0; i < requests.size(); ++i) {
             if (!many->answer(i)) continue;
             answers[i] = many->answer(i)->result;
-            static_cast<void>(pool_->take_hint(what[i].name));
-            if (!answers[i]->granted()) release_locks(what[i].name, answers[i]->token.value() - 1);
+            static_cast<void>(pool_->take_hint(requests[i].name));
+            if (!answers[i]->granted()) release_locks(requests[i].name, answers[i]->token.value() - 1);
         }
     }
 

@@ -187,7 +187,7 @@ inline handover_sql plain_handover()
 
 /// The statements of checkpointing_store.
 ///
-/// What is saved belongs to the name, so nothing else that is done to the row needs to know of it, and it stays until it is saved anew.
+/// What is saved belongs to the name, so nothing else that is done to the row needs to know of it, and it stays until the next save.
 struct checkpoint_sql {
     std::string save{};  ///< :checkpoint is the checkpoint of the row that has :owner, :token and is live, and is that term's
     /// The same, if the row's checkpoint is :replaced; no checkpoint counts as an empty one. Empty: a read before

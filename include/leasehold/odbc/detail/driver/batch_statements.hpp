@@ -22,11 +22,11 @@ namespace leasehold::inline v0::odbc::detail {
 class batch_statements {
 public:
     // Prepared with its lists bound, or null.
-    [[nodiscard]] statement_handle& prepared(std::size_t which) noexcept { return handles_[which]; }
+    [[nodiscard]] statement_handle& prepared(std::size_t index) noexcept { return handles_[index]; }
 
     void reset() noexcept
     {
-        for (statement_handle& each : handles_) each.reset();
+        for (statement_handle& handle : handles_) handle.reset();
     }
 
     // Makes room for lists; may throw std::bad_alloc.
@@ -47,9 +47,9 @@ public:
         SQLUSMALLINT number = 0;
         std::size_t name = 0, nth_name = 0, owner = 0, token = 0, term = 0, group = 0;
         SQLRETURN done = SQL_SUCCESS;
-        for (const parameter each : sql.parameters) {
+        for (const parameter id : sql.parameters) {
             ++number;
-            switch (each) {
+            switch (id) {
             case parameter::each_name: done = bind_whole(to, number, names_[name++ % places]); break;
             case parameter::each_term: done = bind_whole(to, number, terms_[term++ % places]); break;
             case parameter::nth_name: done = bind_whole(to, number, names_[nth_name++ % places]); break;
@@ -59,7 +59,7 @@ public:
             case parameter::all_names:
             case parameter::all_owners:
             case parameter::all_tokens: break;
-            default: done = bind(to, number, each, in, in_digits);
+            default: done = bind(to, number, id, in, in_digits);
             }
             if (!SQL_SUCCEEDED(done)) return done;
         }
@@ -68,18 +68,18 @@ public:
 
     // Before each execution: arrays, which are somewhere else each time. May throw std::bad_alloc.
     template <class Many>
-    SQLRETURN fill_arrays(SQLHANDLE to, const compiled_statement& sql, const Many& of, std::span<const item_number> items)
+    SQLRETURN fill_arrays(SQLHANDLE to, const compiled_statement& sql, const Many& terms, std::span<const item_number> items)
     {
         SQLUSMALLINT number = 0;
-        for (const parameter each : sql.parameters) {
+        for (const parameter id : sql.parameters) {
             ++number;
-            if (each != parameter::all_names && each != parameter::all_owners && each != parameter::all_tokens) continue;
-            array& into = arrays_[static_cast<std::size_t>(each) - static_cast<std::size_t>(parameter::all_names)];
+            if (id != parameter::all_names && id != parameter::all_owners && id != parameter::all_tokens) continue;
+            array& into = arrays_[static_cast<std::size_t>(id) - static_cast<std::size_t>(parameter::all_names)];
             into.write(items.size(), [&](std::size_t i, std::string& text) {
-                if (each == parameter::all_tokens)
-                    text += std::to_string(of.token(items[i]));
+                if (id == parameter::all_tokens)
+                    text += std::to_string(terms.token(items[i]));
                 else
-                    append_quoted(text, each == parameter::all_names ? of.name(items[i]) : of.owner(items[i]));
+                    append_quoted(text, id == parameter::all_names ? terms.name(items[i]) : terms.owner(items[i]));
             });
             const SQLRETURN done =
                 ::SQLBindParameter(to, number, SQL_PARAM_INPUT, SQL_C_CHAR, SQL_LONGVARCHAR, into.text.size(), 0,
@@ -91,18 +91,18 @@ public:
 
     // Before each execution: fills the lists' first parameters. The rest is left empty, except for the last names.
     template <class Many>
-    void fill_lists(std::size_t parameters, const Many& of, std::span<const item_number> items) noexcept
+    void fill_lists(std::size_t parameters, const Many& terms, std::span<const item_number> items) noexcept
     {
         for (std::size_t i = 0; i < parameters; ++i) {
             const bool used = i < items.size();
-            names_[i].assign(used ? of.name(items[i]) : std::string_view{});
-            owners_[i].assign(used ? of.owner(items[i]) : std::string_view{});
-            tokens_[i] = used ? of.token(items[i]) : 0;
+            names_[i].assign(used ? terms.name(items[i]) : std::string_view{});
+            owners_[i].assign(used ? terms.owner(items[i]) : std::string_view{});
+            tokens_[i] = used ? terms.token(items[i]) : 0;
             terms_[i].length = 0;
-            if (used) write_term(terms_[i], of, items[i]);
+            if (used) write_term(terms_[i], terms, items[i]);
         }
         for (std::size_t i = 0; i < groups_of(parameters); ++i)
-            last_names_[i].assign(of.name(items[std::min((i + 1) * per_group, items.size()) - 1]));
+            last_names_[i].assign(terms.name(items[std::min((i + 1) * per_group, items.size()) - 1]));
     }
 
 private:
@@ -147,19 +147,19 @@ private:
     }
 
     template <class Many>
-    static void write_term(term_buffer& into, const Many& of, item_number i) noexcept
+    static void write_term(term_buffer& into, const Many& terms, item_number i) noexcept
     {
         char* at = into.bytes.data();
         char* const end = at + into.bytes.size();
         const auto append = [&](std::string_view text) {
             at = std::copy_n(text.data(), std::min(text.size(), static_cast<std::size_t>(end - at)), at);
         };
-        at = std::to_chars(at, end, of.token(i)).ptr;
+        at = std::to_chars(at, end, terms.token(i)).ptr;
         append(" ");
-        at = std::to_chars(at, end, of.name(i).size()).ptr;
+        at = std::to_chars(at, end, terms.name(i).size()).ptr;
         append(" ");
-        append(of.name(i));
-        append(of.holder(i));
+        append(terms.name(i));
+        append(terms.holder(i));
         into.length = at - into.bytes.data();
     }
 

@@ -22,23 +22,23 @@ namespace leasehold::inline v0::odbc::detail {
 inline bool connection::batches() const noexcept { return catalog_->batches().available() && !config_->batches_disabled(); }
 
 template <class Many>
-fault connection::execute(batch_kind kind, const Many& of, std::span<const item_number> items)
+fault connection::execute(batch_kind kind, const Many& terms, std::span<const item_number> items)
 {
     const compiled_batches& all = catalog_->batches();
-    const std::size_t which = all.which(kind, items.size());
-    const compiled_statement& sql = all.statements[which];
-    const std::size_t places = all.room(which);
+    const std::size_t index = all.index_of(kind, items.size());
+    const compiled_statement& sql = all.statements[index];
+    const std::size_t places = all.room(index);
     if (!all.arrays) batches_.reserve(places);
-    return execute(batches_.prepared(which), sql, places, [&](SQLHANDLE handle) -> SQLRETURN {
-        if (all.arrays) return batches_.fill_arrays(handle, sql, of, items);
-        batches_.fill_lists(places, of, items);
+    return execute(batches_.prepared(index), sql, places, [&](SQLHANDLE handle) -> SQLRETURN {
+        if (all.arrays) return batches_.fill_arrays(handle, sql, terms, items);
+        batches_.fill_lists(places, terms, items);
         return SQL_SUCCESS;
     });
 }
 
-inline fault connection::run_batch(batch_kind kind, const batch& of, std::span<const item_number> items)
+inline fault connection::run_batch(batch_kind kind, const batch& terms, std::span<const item_number> items)
 {
-    if (const fault failed = execute(kind, of, items); failed != fault::none) return failed;
+    if (const fault failed = execute(kind, terms, items); failed != fault::none) return failed;
     const statement_handle& handle = prepared_for(kind, items.size());
     count_rows(handle.get());
     ::SQLFreeStmt(handle.get(), SQL_CLOSE);
@@ -50,27 +50,27 @@ inline std::size_t connection::attempts_together() const noexcept
     return batches() ? catalog_->batches().most_attempts : 0;
 }
 
-// `of` gets what the statement granted, or showed; rows(), how many rows it changed.
-inline fault connection::run_attempts(batch_kind kind, attempts& of, std::span<const item_number> items)
+// `attempted` gets what the statement granted or showed. rows() says how many rows it changed.
+inline fault connection::run_attempts(batch_kind kind, attempts& attempted, std::span<const item_number> items)
 {
-    in_.most = static_cast<SQLBIGINT>(std::min(of.left(), items.size()));
-    if (const fault failed = execute(kind, of, items); failed != fault::none) return failed;
+    in_.most = static_cast<SQLBIGINT>(std::min(attempted.left(), items.size()));
+    if (const fault failed = execute(kind, attempted, items); failed != fault::none) return failed;
     const statement_handle& handle = prepared_for(kind, items.size());
     if (kind == batch_kind::takes || kind == batch_kind::inserts)
         count_rows(handle.get());
-    else if (const fault failed = read_answers(kind, of, items); failed != fault::none)
+    else if (const fault failed = read_answers(kind, attempted, items); failed != fault::none)
         return failed;
     ::SQLFreeStmt(handle.get(), SQL_CLOSE);
     return fault::none;
 }
 
 // Answers only after the last row: a driver may find out late that the statement has failed.
-inline fault connection::read_answers(batch_kind kind, attempts& of, std::span<const item_number> items)
+inline fault connection::read_answers(batch_kind kind, attempts& attempted, std::span<const item_number> items)
 {
-    const auto columns = catalog_->batches().statements[catalog_->batches().which(kind, items.size())].columns;
+    const auto columns = catalog_->batches().statements[catalog_->batches().index_of(kind, items.size())].columns;
     std::vector<std::pair<item_number, grant_answer>> answers;
     std::vector<item_number> by_name{items.begin(), items.end()};
-    if (kind == batch_kind::reads) of.sort_by_name(by_name);
+    if (kind == batch_kind::reads) attempted.sort_by_name(by_name);
     for (;;) {
         if (const fault failed = fetch(prepared_for(kind, items.size()), columns); failed != fault::none) return failed;
         if (!found_) break;
@@ -86,16 +86,16 @@ inline fault connection::read_answers(batch_kind kind, attempts& of, std::span<c
             continue;
         }
         const std::string_view name = text(column::name);
-        const auto found = std::ranges::lower_bound(by_name, name, {}, [&](item_number i) { return of.name(i); });
-        if (found == by_name.end() || of.name(*found) != name) continue;
+        const auto found = std::ranges::lower_bound(by_name, name, {}, [&](item_number i) { return attempted.name(i); });
+        if (found == by_name.end() || attempted.name(*found) != name) continue;
         const std::string_view holder = text(column::owner);
         const std::int64_t live = number(column::live);
-        of.set_row(*found, {token, live > 0, live < 0, holder == of.owner(*found), remaining, std::string{holder}});
+        attempted.set_row(*found, {token, live > 0, live < 0, holder == attempted.owner(*found), remaining, std::string{holder}});
     }
-    for (const auto& [i, said] : answers) of.set_answer(i, said);
+    for (const auto& [i, answer] : answers) attempted.set_answer(i, answer);
     if (kind != batch_kind::reads && items.size() > compiled_batches::few) {
         // A new name's token is 1, unless names were purged.
-        const auto had_free_row = [](const auto& each) { return each.second.fresh && each.second.result.token.value() > 1; };
+        const auto had_free_row = [](const auto& answered) { return answered.second.fresh && answered.second.result.token.value() > 1; };
         mostly_free_ = std::ranges::count_if(answers, had_free_row) > std::ssize(items) / 2;
     }
     return fault::none;

@@ -115,19 +115,19 @@ struct result_block {
     {
         numbers.fill(untouched);
         lengths.fill(0);
-        for (auto& each : texts) each.length = SQL_NULL_DATA;
+        for (auto& text : texts) text.length = SQL_NULL_DATA;
         checkpoint.length = SQL_NULL_DATA;
-        for (auto& each : digits) each.length = 0;
+        for (auto& number : digits) number.length = 0;
     }
 
     // The buffer of a text column other than the checkpoint.
-    [[nodiscard]] text_buffer<max_text>& text_of(column which) noexcept
+    [[nodiscard]] text_buffer<max_text>& text_of(column id) noexcept
     {
-        return texts[static_cast<std::size_t>(which) - number_columns];
+        return texts[static_cast<std::size_t>(id) - number_columns];
     }
-    [[nodiscard]] const text_buffer<max_text>& text_of(column which) const noexcept
+    [[nodiscard]] const text_buffer<max_text>& text_of(column id) const noexcept
     {
-        return texts[static_cast<std::size_t>(which) - number_columns];
+        return texts[static_cast<std::size_t>(id) - number_columns];
     }
 
     // What came in digits.
@@ -154,12 +154,12 @@ inline SQLRETURN bind_integer(SQLHANDLE to, SQLUSMALLINT number, SQLBIGINT& valu
 // LANG and with any or no setlocale(). SQL_C_WCHAR fails in both psqlODBCs outside a UTF-8 locale, and in the ANSI one
 // always; SQL_C_BINARY makes a BLOB in SQLite, which equals no TEXT.
 // `in_digits`: integers too go as text, and as SQL_NUMERIC, of which Virtuoso's driver keeps all digits; not so of SQL_BIGINT.
-inline SQLRETURN bind(SQLHANDLE to, SQLUSMALLINT number, parameter which, parameter_block& in, bool in_digits = false) noexcept
+inline SQLRETURN bind(SQLHANDLE to, SQLUSMALLINT number, parameter id, parameter_block& in, bool in_digits = false) noexcept
 {
     const auto text = [&](auto& buffer, SQLULEN most = max_name_bytes) { return bind_text(to, number, buffer, most); };
     const auto integer = [&](SQLBIGINT& value) { return bind_integer(to, number, value); };
     const auto digits = [&](integer_text& buffer) { return bind_text(to, number, buffer, 19, SQL_NUMERIC); };
-    switch (which) {
+    switch (id) {
     case parameter::name: return text(in.name);
     case parameter::owner: return text(in.owner);
     case parameter::upper: return text(in.upper);
@@ -181,15 +181,15 @@ inline SQLRETURN bind(SQLHANDLE to, SQLUSMALLINT number, parameter which, parame
     return SQL_ERROR;
 }
 
-inline SQLRETURN bind(SQLHANDLE to, SQLUSMALLINT number, column which, result_block& out, bool in_digits = false) noexcept
+inline SQLRETURN bind(SQLHANDLE to, SQLUSMALLINT number, column id, result_block& out, bool in_digits = false) noexcept
 {
     const auto text = [&](auto& buffer) {
         return ::SQLBindCol(to, number, SQL_C_CHAR, buffer.bytes.data(), static_cast<SQLLEN>(buffer.bytes.size()),
                             &buffer.length);
     };
-    const auto index = static_cast<std::size_t>(which);
-    if (which == column::checkpoint) return text(out.checkpoint);
-    if (is_text(which)) return text(out.text_of(which));
+    const auto index = static_cast<std::size_t>(id);
+    if (id == column::checkpoint) return text(out.checkpoint);
+    if (is_text(id)) return text(out.text_of(id));
     if (in_digits) return text(out.digits[index]);
     return ::SQLBindCol(to, number, SQL_C_SBIGINT, &out.numbers[index], sizeof(SQLBIGINT), &out.lengths[index]);
 }

@@ -120,11 +120,11 @@ public:
     [[nodiscard]] connect_gate& gate() const noexcept { return gate_; }
 
     // The connection string for a database that is known, with what its dialect wants.
-    [[nodiscard]] std::string connection_string(const dialect::spec& of) const
+    [[nodiscard]] std::string connection_string(const dialect::spec& spec) const
     {
-        std::string text{of.connection_prefix};
+        std::string text{spec.connection_prefix};
         text += connection_string_;
-        if (!of.connection_suffix.empty()) text.append(text.ends_with(';') ? "" : ";").append(of.connection_suffix);
+        if (!spec.connection_suffix.empty()) text.append(text.ends_with(';') ? "" : ";").append(spec.connection_suffix);
         return text;
     }
 

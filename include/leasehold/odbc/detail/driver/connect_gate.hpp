@@ -80,10 +80,10 @@ public:
         changed_.notify_all();
     }
 
-    void failed(const report& why)
+    void failed(const report& reason)
     {
         const std::lock_guard lock{mutex_};
-        last_failure_ = why;
+        last_failure_ = reason;
         schedule_.failed(std::chrono::steady_clock::now());
     }
 

@@ -85,9 +85,9 @@ inline fault connection::end_wait(std::int64_t backend)
     return run_text(about(locks.end_wait));
 }
 
-inline fault connection::fail_connecting(SQLSMALLINT type, SQLHANDLE of)
+inline fault connection::fail_connecting(SQLSMALLINT type, SQLHANDLE handle)
 {
-    report_ = driver_report(type, of, SQL_NULL_HANDLE, config_->secrets());
+    report_ = driver_report(type, handle, SQL_NULL_HANDLE, config_->secrets());
     if (report_.kind != fault::starting && report_.kind != fault::conflict) {
         report_.kind = fault::unavailable;
         if (report_.details.advice.empty()) report_.details.advice = "check the connection string";
@@ -297,7 +297,7 @@ inline fault connection::confirm(const compiled_statement& warned)
 
 inline void connection::forget_statements() noexcept
 {
-    for (statement_handle& each : statements_) each.reset();
+    for (statement_handle& handle : statements_) handle.reset();
     batches_.reset();
 }
 

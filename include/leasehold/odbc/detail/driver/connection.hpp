@@ -88,10 +88,10 @@ public:
     [[nodiscard]] std::int64_t time_to_live_us() const noexcept { return ttl_us_; }
 
     // Runs a prepared statement, preparing it if need be, and reads the first row, if any.
-    fault run(statement which);
-    // Runs it and calls each(*this) for every row.
-    template <class Each>
-    fault run_each(statement which, Each each);
+    fault run(statement id);
+    // Runs it and calls on_row(*this) for every row.
+    template <class OnRow>
+    fault run_each(statement id, OnRow on_row);
     // Whether the column of the expiry can hold one, in a table that is there.
     fault check_expiry_column();
     // Whether a name can have one row only. Asks the database each time.
@@ -105,7 +105,7 @@ public:
     // For many terms at once: whether there are such statements, and to run one.
     [[nodiscard]] bool batches() const noexcept;
     void disable_batches() const noexcept { config_->disable_batches(); }
-    fault run_batch(batch_kind kind, const batch& of, std::span<const item_number> items);
+    fault run_batch(batch_kind kind, const batch& terms, std::span<const item_number> items);
     // How many attempts go into one statement; 0: there are no such statements.
     [[nodiscard]] std::size_t attempts_together() const noexcept;
     // Whether the statement for free rows had better ask for this many names: most were free the last time.
@@ -113,7 +113,7 @@ public:
     {
         return mostly_free_ && catalog_->batches().grants_free && names > compiled_batches::few;
     }
-    fault run_attempts(batch_kind kind, attempts& of, std::span<const item_number> items);
+    fault run_attempts(batch_kind kind, attempts& attempted, std::span<const item_number> items);
     fault begin_transaction();
     fault end_transaction(bool commit);
     // Since begin_call(): what was in a transaction may have been done, or not.
@@ -124,12 +124,12 @@ public:
     [[nodiscard]] SQLLEN rows() const noexcept { return rows_; }
     [[nodiscard]] bool found() const noexcept { return found_; }
     [[nodiscard]] bool warned() const noexcept { return warned_; }
-    [[nodiscard]] std::int64_t number(column which) const noexcept { return out_.numbers[static_cast<std::size_t>(which)]; }
-    [[nodiscard]] std::string_view text(column which) const noexcept
+    [[nodiscard]] std::int64_t number(column id) const noexcept { return out_.numbers[static_cast<std::size_t>(id)]; }
+    [[nodiscard]] std::string_view text(column id) const noexcept
     {
-        return which == column::checkpoint ? out_.checkpoint.view() : out_.text_of(which).view();
+        return id == column::checkpoint ? out_.checkpoint.view() : out_.text_of(id).view();
     }
-    [[nodiscard]] bool has_text(column which) const noexcept { return out_.text_of(which).length != SQL_NULL_DATA; }
+    [[nodiscard]] bool has_text(column id) const noexcept { return out_.text_of(id).length != SQL_NULL_DATA; }
     // Whether the last failure was a constraint's: of a key, or of a column that must not be NULL.
     [[nodiscard]] bool met_constraint() const noexcept { return report_.details.sqlstate.starts_with("23"); }
     [[nodiscard]] bool shows_name() const noexcept { return text(column::name) == in_.name.view(); }
@@ -145,9 +145,9 @@ private:
     static constexpr int whole_second = 0;                // digits of a column without fractions
     static constexpr std::int64_t released_scale = 1000;  // of the time in a released row, see dialect::purge_sql
 
-    fault fail(SQLSMALLINT type, SQLHANDLE of)
+    fault fail(SQLSMALLINT type, SQLHANDLE handle)
     {
-        report_ = driver_report(type, of, connection_.get(), config_->secrets());
+        report_ = driver_report(type, handle, connection_.get(), config_->secrets());
         if (report_.kind == fault::duplicate_key) refusal_ = report_.details;
         if (report_.details.native_error == no_such_index && config_->forget_name_key()) report_.kind = fault::conflict;
         return report_.kind;
@@ -162,7 +162,7 @@ private:
     {
         return ran_before && report_.details.sqlstate == stale_plan ? fail(fault::conflict, advice::conflict) : failed;
     }
-    fault fail_connecting(SQLSMALLINT type, SQLHANDLE of);
+    fault fail_connecting(SQLSMALLINT type, SQLHANDLE handle);
     fault open();
     fault set_up();
     fault ask_product(std::string& name);
@@ -173,35 +173,35 @@ private:
     fault told_of_set_up(fault failed);
     bool roll_back();
     fault execute_once(const std::string& sql, std::string* answer = nullptr);
-    SQLRETURN pass_prologue(SQLHANDLE of, SQLRETURN done) const noexcept;
-    static bool reads_released(statement which) noexcept { return which == statement::look || which == statement::remove; }
+    SQLRETURN pass_prologue(SQLHANDLE handle, SQLRETURN done) const noexcept;
+    static bool reads_released(statement id) noexcept { return id == statement::look || id == statement::remove; }
     fault prepare(statement_handle& handle, const compiled_statement& sql, std::size_t places = 0);
     template <class Fill>
     fault execute(statement_handle& handle, const compiled_statement& sql, std::size_t places, Fill fill);
-    fault execute(statement which);
+    fault execute(statement id);
     template <class Many>
-    fault execute(batch_kind kind, const Many& of, std::span<const item_number> items);
+    fault execute(batch_kind kind, const Many& terms, std::span<const item_number> items);
     void forget_statements() noexcept;
     fault forget(statement_handle& handle);
     fault forget(statement_handle& handle, const char* advice);
     fault confirm(const compiled_statement& warned);
     fault learn_granularity(const compiled_statement& before);
-    fault widen_granularity(statement_handle& of);
-    void count_rows(SQLHANDLE of) noexcept;
+    fault widen_granularity(statement_handle& probe);
+    void count_rows(SQLHANDLE handle) noexcept;
     fault fetch(statement_handle& from, std::span<const column> columns);
     bool finish_row(std::span<const column> columns) noexcept;
     bool has_time() noexcept;
     [[nodiscard]] statement_handle& prepared_for(batch_kind kind, std::size_t items) noexcept
     {
-        return batches_.prepared(catalog_->batches().which(kind, items));
+        return batches_.prepared(catalog_->batches().index_of(kind, items));
     }
-    fault read_answers(batch_kind kind, attempts& of, std::span<const item_number> items);
+    fault read_answers(batch_kind kind, attempts& attempted, std::span<const item_number> items);
     SQLRETURN set_autocommit(std::uintptr_t mode) noexcept
     {
         return ::SQLSetConnectAttr(connection_.get(), SQL_ATTR_AUTOCOMMIT, odbc_number(mode), SQL_IS_UINTEGER);
     }
-    [[nodiscard]] SQLBIGINT& number_of(column which) noexcept { return out_.numbers[static_cast<std::size_t>(which)]; }
-    [[nodiscard]] statement_handle& prepared(statement which) noexcept { return statements_[static_cast<std::size_t>(which)]; }
+    [[nodiscard]] SQLBIGINT& number_of(column id) noexcept { return out_.numbers[static_cast<std::size_t>(id)]; }
+    [[nodiscard]] statement_handle& prepared(statement id) noexcept { return statements_[static_cast<std::size_t>(id)]; }
 
     std::shared_ptr<const configuration> config_;
     std::shared_ptr<const statement_catalog> catalog_;
@@ -226,10 +226,10 @@ private:
 };
 
 // Passes from what the prologue answered to what the statement did.
-inline SQLRETURN connection::pass_prologue(SQLHANDLE of, SQLRETURN done) const noexcept
+inline SQLRETURN connection::pass_prologue(SQLHANDLE handle, SQLRETURN done) const noexcept
 {
     for (int i = 0; i < catalog_->spec().prologue_results && SQL_SUCCEEDED(done); ++i) {
-        done = ::SQLMoreResults(of);
+        done = ::SQLMoreResults(handle);
         if (done == SQL_NO_DATA) return SQL_ERROR;  // a driver that shows the last result alone
     }
     return done;
@@ -257,21 +257,21 @@ inline fault connection::prepare(statement_handle& handle, const compiled_statem
     bool done = SQL_SUCCEEDED(::SQLPrepare(handle.get(), odbc_text(sql.sql.c_str()), SQL_NTS)) &&
                 SQL_SUCCEEDED(batches_.bind_parameters(handle.get(), sql, places, in_, reads_back()));
     SQLUSMALLINT number = 0;
-    for (const column each : sql.columns) done = done && SQL_SUCCEEDED(bind(handle.get(), ++number, each, out_, reads_back()));
+    for (const column id : sql.columns) done = done && SQL_SUCCEEDED(bind(handle.get(), ++number, id, out_, reads_back()));
     return done ? fault::none : forget(handle);
 }
 
 // A column that keeps d digits of the second cuts off, or rounds, up to one unit of the last digit. One that keeps the day alone would have
 // every term be over at once.
-inline fault connection::widen_granularity(statement_handle& of)
+inline fault connection::widen_granularity(statement_handle& probe)
 {
     SQLSMALLINT ignored = 0, type = 0, digits = whole_second, nullable = 0;
     SQLULEN size = 0;
     std::array<SQLCHAR, 128> name{};
-    if (!SQL_SUCCEEDED(::SQLDescribeCol(of.get(), 1, name.data(), static_cast<SQLSMALLINT>(name.size()), &ignored,
+    if (!SQL_SUCCEEDED(::SQLDescribeCol(probe.get(), 1, name.data(), static_cast<SQLSMALLINT>(name.size()), &ignored,
                                         &type, &size, &digits, &nullable)))
-        return forget(of);
-    if (type == SQL_TYPE_DATE || type == SQL_TYPE_TIME) return forget(of, advice::types);
+        return forget(probe);
+    if (type == SQL_TYPE_DATE || type == SQL_TYPE_TIME) return forget(probe, advice::types);
     std::int64_t unit = 1'000'000;
     for (SQLSMALLINT digit = 0; digit < digits && unit > 1; ++digit) unit /= 10;
     granularity_us_ = std::max(granularity_us_, unit == 1 ? 0 : unit);
@@ -315,33 +315,33 @@ fault connection::execute(statement_handle& handle, const compiled_statement& sq
     return warned_ ? confirm(sql) : fault::none;
 }
 
-inline fault connection::execute(statement which)
+inline fault connection::execute(statement id)
 {
-    return execute(prepared(which), (*catalog_)[which], 0, [&](SQLHANDLE) -> SQLRETURN {
-        if (which == statement::release && ttl_us_ == 0) in_.us = 0;
-        if (reads_released(which)) in_.us += granularity_us_ * (released_scale - 1);
+    return execute(prepared(id), (*catalog_)[id], 0, [&](SQLHANDLE) -> SQLRETURN {
+        if (id == statement::release && ttl_us_ == 0) in_.us = 0;
+        if (reads_released(id)) in_.us += granularity_us_ * (released_scale - 1);
         return SQL_SUCCESS;
     });
 }
 
 // -1: the driver doesn't count.
-inline void connection::count_rows(SQLHANDLE of) noexcept
+inline void connection::count_rows(SQLHANDLE handle) noexcept
 {
-    if (!SQL_SUCCEEDED(::SQLRowCount(of, &rows_)) || rows_ < 0) rows_ = -1;
+    if (!SQL_SUCCEEDED(::SQLRowCount(handle, &rows_)) || rows_ < 0) rows_ = -1;
 }
 
-inline fault connection::run(statement which)
+inline fault connection::run(statement id)
 {
-    if (const fault failed = execute(which); failed != fault::none) return failed;
-    statement_handle& handle = prepared(which);
-    const auto columns = (*catalog_)[which].columns;
+    if (const fault failed = execute(id); failed != fault::none) return failed;
+    statement_handle& handle = prepared(id);
+    const auto columns = (*catalog_)[id].columns;
     if (columns.empty()) {
         count_rows(handle.get());
-        if (rows_ < 0 && is_told_by_rows(which) && !observes()) return fail(fault::failure, advice::no_count);
+        if (rows_ < 0 && is_told_by_rows(id) && !observes()) return fail(fault::failure, advice::no_count);
     } else if (const fault failed = fetch(handle, columns); failed != fault::none) {
         return failed;
     }
-    if (which == statement::observe && found_) {
+    if (id == statement::observe && found_) {
         number_of(column::live) = number(column::remaining) > 0;
         const std::string_view owner = text(column::owner);
         number_of(column::whose) = owner == in_.owner.view() ? owner_is_us : owner.empty() ? owner_is_nobody : 0;
@@ -350,16 +350,16 @@ inline fault connection::run(statement which)
     return fault::none;
 }
 
-template <class Each>
-fault connection::run_each(statement which, Each each)
+template <class OnRow>
+fault connection::run_each(statement id, OnRow on_row)
 {
-    fault failed = execute(which);
+    fault failed = execute(id);
     while (failed == fault::none) {
-        failed = fetch(prepared(which), (*catalog_)[which].columns);
+        failed = fetch(prepared(id), (*catalog_)[id].columns);
         if (failed != fault::none || !found_) break;
-        each(*this);
+        on_row(*this);
     }
-    if (failed == fault::none) ::SQLFreeStmt(prepared(which).get(), SQL_CLOSE);
+    if (failed == fault::none) ::SQLFreeStmt(prepared(id).get(), SQL_CLOSE);
     return failed;
 }
 
@@ -400,11 +400,11 @@ inline fault connection::check_expiry_column()
 // NULLs to 0. False: the driver has left out a number.
 inline bool connection::finish_row(std::span<const column> columns) noexcept
 {
-    for (const column each : columns) {
-        if (is_text(each)) continue;
-        if (reads_back()) out_.read_digits(static_cast<std::size_t>(each));
-        if (out_.lengths[static_cast<std::size_t>(each)] == SQL_NULL_DATA) number_of(each) = 0;
-        if (number(each) == result_block::untouched) return false;
+    for (const column id : columns) {
+        if (is_text(id)) continue;
+        if (reads_back()) out_.read_digits(static_cast<std::size_t>(id));
+        if (out_.lengths[static_cast<std::size_t>(id)] == SQL_NULL_DATA) number_of(id) = 0;
+        if (number(id) == result_block::untouched) return false;
     }
     return true;
 }

@@ -55,7 +55,7 @@ inline std::string ini_value(const std::vector<std::string>& files, std::string_
 
 // Settings of unixODBC that change what a connection is. It shows them nowhere but in its files.
 struct driver_manager_settings {
-    bool pools = false;               // SQLDisconnect keeps a session for whoever connects next
+    bool pools = false;               // SQLDisconnect keeps the session for the next connection
     bool one_call_at_a_time = false;  // in the whole process
 };
 

@@ -245,18 +245,18 @@ inline constexpr std::string_view strict_mode_refuses = "Percona-XtraDB-Cluster 
 
 // Whether the server has no such function, or the user may not call it, so that asking again is useless. Narrow: memory that has run out, a
 // server in offline mode and what nobody knows are failures too, and may pass.
-inline bool is_refused_function(const report& of)
+inline bool is_refused_function(const report& last)
 {
-    if (of.kind != fault::failure) return false;
-    const store_diagnostics& said = of.details;
-    switch (said.native_error) {
+    if (last.kind != fault::failure) return false;
+    const store_diagnostics& details = last.details;
+    switch (details.native_error) {
     case 1128:  // no such function
     case 1305:  // the same
     case 1227:  // not allowed
     case 1370:  // the same
     case 1235: return true;  // not supported: MariaDB on Galera
-    case unknown_error: return said.server_message.find(strict_mode_refuses) != std::string::npos;
-    default: return said.sqlstate == "42883" || said.sqlstate == "42501" || said.sqlstate == "0A000";
+    case unknown_error: return details.server_message.find(strict_mode_refuses) != std::string::npos;
+    default: return details.sqlstate == "42883" || details.sqlstate == "42501" || details.sqlstate == "0A000";
     }
 }
 
@@ -291,7 +291,7 @@ inline bool is_dead(SQLHDBC connection) noexcept
 
 // Reads what the driver says about its last call on that handle. If that is nothing known, the driver is asked whether
 // `connection` is lost: drivers tell that in many words and languages. Never contains a password of `secrets`.
-inline report driver_report(SQLSMALLINT type, SQLHANDLE of, SQLHDBC connection, const std::vector<std::string>& secrets)
+inline report driver_report(SQLSMALLINT type, SQLHANDLE handle, SQLHDBC connection, const std::vector<std::string>& secrets)
 {
     report result{fault::failure, {}};
     for (SQLSMALLINT record = 1; record <= max_diagnostic_records; ++record) {
@@ -299,7 +299,7 @@ inline report driver_report(SQLSMALLINT type, SQLHANDLE of, SQLHDBC connection, 
         std::array<SQLCHAR, 1024> text{};
         SQLINTEGER native = 0;
         SQLSMALLINT length = 0;
-        if (!SQL_SUCCEEDED(::SQLGetDiagRec(type, of, record, state.data(), &native, text.data(),
+        if (!SQL_SUCCEEDED(::SQLGetDiagRec(type, handle, record, state.data(), &native, text.data(),
                                            static_cast<SQLSMALLINT>(text.size()), &length)))
             break;
         std::string words{reinterpret_cast<const char*>(text.data())};

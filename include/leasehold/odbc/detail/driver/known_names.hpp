@@ -26,12 +26,12 @@ std::vector<std::string> known_names(List list)
     std::array<SQLCHAR, 256> name{};
     std::array<SQLCHAR, 1024> rest{};
     SQLSMALLINT ignored = 0;
-    SQLUSMALLINT which = SQL_FETCH_FIRST;
+    SQLUSMALLINT direction = SQL_FETCH_FIRST;
     while (names.size() < max_known_names &&
-           SQL_SUCCEEDED(list(environment.get(), which, name.data(), static_cast<SQLSMALLINT>(name.size()), &ignored, rest.data(),
+           SQL_SUCCEEDED(list(environment.get(), direction, name.data(), static_cast<SQLSMALLINT>(name.size()), &ignored, rest.data(),
                               static_cast<SQLSMALLINT>(rest.size()), &ignored))) {
         names.emplace_back(reinterpret_cast<const char*>(name.data()));
-        which = SQL_FETCH_NEXT;
+        direction = SQL_FETCH_NEXT;
     }
     return names;
 }

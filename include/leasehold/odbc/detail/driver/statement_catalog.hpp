@@ -61,16 +61,16 @@ struct compiled_batches {
     bool grants_free = false;
 
     [[nodiscard]] bool available() const noexcept { return most > 1; }
-    [[nodiscard]] std::size_t which(batch_kind kind, std::size_t terms) const noexcept
+    [[nodiscard]] std::size_t index_of(batch_kind kind, std::size_t terms) const noexcept
     {
         return sizes * static_cast<std::size_t>(kind) + (arrays || terms > some ? 0 : terms > few ? 1 : 2);
     }
-    static constexpr batch_kind kind_of(std::size_t which) noexcept { return static_cast<batch_kind>(which / sizes); }
+    static constexpr batch_kind kind_of(std::size_t index) noexcept { return static_cast<batch_kind>(index / sizes); }
     // Places in its lists.
-    [[nodiscard]] std::size_t room(std::size_t which) const noexcept
+    [[nodiscard]] std::size_t room(std::size_t index) const noexcept
     {
-        const std::size_t many = kind_of(which) < batch_kind::grants ? most : most_attempts;
-        const std::size_t size = which % sizes;
+        const std::size_t many = kind_of(index) < batch_kind::grants ? most : most_attempts;
+        const std::size_t size = index % sizes;
         return size == 0 ? many : std::min(size == 1 ? some : few, many);
     }
 };
@@ -87,7 +87,7 @@ public:
         const dialect::checkpoint_sql& c = d.checkpoint;
         const std::string write_nothing = d.without_waiting + "update {table} set {owner} = {owner} where 1 = 0";
         const struct {
-            statement which;
+            statement id;
             const std::string& text;
             std::span<const column> shows{};
         } all[]{{statement::probe, d.probe}, {statement::insert, d.insert}, {statement::take, d.take}, {statement::renew, d.renew},
@@ -110,8 +110,8 @@ public:
                 {statement::list_checkpoints, c.list, columns::list_checkpoints},
                 {statement::look_at_checkpoint, c.look, columns::look_at_checkpoint}};
         static_assert(std::size(all) == statement_count);
-        for (const auto& [which, text, shows] : all) {
-            compiled_statement& compiled = statements_[static_cast<std::size_t>(which)];
+        for (const auto& [id, text, shows] : all) {
+            compiled_statement& compiled = statements_[static_cast<std::size_t>(id)];
             compiled = compile(with_prologue(text), options);
             compiled.columns = shows;
         }
@@ -128,20 +128,21 @@ public:
     }
 
     // Reads no more of the dialect than its fragments and its quote.
-    static compiled_statement compile(std::string text, const dialect::spec& of, const odbc_options& options)
+    static compiled_statement compile(std::string text, const dialect::spec& spec, const odbc_options& options)
     {
-        for (const auto& [marker, fragment] : of.fragments) replace_all(text, marker, fragment);
-        replace_all(text, "{table by name}", "{table}" + of.by_name);
+        for (const auto& [marker, fragment] : spec.fragments) replace_all(text, marker, fragment);
+        replace_all(text, "{table by name}", "{table}" + spec.by_name);
         replace_all(text, "{data and request}", data_and_request);
-        replace_all(text, "{table}", quoted_identifier(options.table, of.quote));
-        for (const auto& [marker, column] : column_markers) replace_all(text, marker, quoted_identifier(options.columns.*column, of.quote));
+        replace_all(text, "{table}", quoted_identifier(options.table, spec.quote));
+        for (const auto& [marker, column] : column_markers)
+            replace_all(text, marker, quoted_identifier(options.columns.*column, spec.quote));
         return with_question_marks(text);
     }
 
     [[nodiscard]] const dialect::spec& spec() const noexcept { return spec_; }
-    [[nodiscard]] const compiled_statement& operator[](statement which) const noexcept
+    [[nodiscard]] const compiled_statement& operator[](statement id) const noexcept
     {
-        return statements_[static_cast<std::size_t>(which)];
+        return statements_[static_cast<std::size_t>(id)];
     }
     [[nodiscard]] const std::vector<std::string>& schema() const noexcept { return schema_; }
     [[nodiscard]] const compiled_fence& fence() const noexcept { return fence_; }
@@ -229,10 +230,10 @@ private:
             return all;
         });
         repeat_places(text, terms);
-        for (const std::string_view each : {":each_name", ":each_term"}) {
-            std::string list{each};
-            for (std::size_t i = 1; i < terms; ++i) list.append(", ").append(each);
-            replace_all(text, each, list);
+        for (const std::string_view marker : {":each_name", ":each_term"}) {
+            std::string list{marker};
+            for (std::size_t i = 1; i < terms; ++i) list.append(", ").append(marker);
+            replace_all(text, marker, list);
         }
         return text;
     }
@@ -258,7 +259,8 @@ private:
             result.sql += before;
             text.remove_prefix(before.size());
             if (text.empty()) break;
-            const auto found = std::ranges::find_if(parameter_markers, [text](const auto& each) { return text.starts_with(each.first); });
+            const auto is_next = [text](const auto& marker) { return text.starts_with(marker.first); };
+            const auto found = std::ranges::find_if(parameter_markers, is_next);
             if (found != parameter_markers.end()) {
                 result.sql += '?';
                 result.parameters.push_back(found->second);

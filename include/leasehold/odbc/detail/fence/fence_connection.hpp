@@ -50,8 +50,8 @@ public:
         const statement_handle once{connection_};
         if (!once) return fail(SQL_HANDLE_DBC, connection_);
         SQLUSMALLINT number = 0;
-        for (const parameter each : compiled.parameters)
-            if (!SQL_SUCCEEDED(bind(once.get(), ++number, each, in_, in_digits))) return fail(SQL_HANDLE_STMT, once.get());
+        for (const parameter id : compiled.parameters)
+            if (!SQL_SUCCEEDED(bind(once.get(), ++number, id, in_, in_digits))) return fail(SQL_HANDLE_STMT, once.get());
         const SQLRETURN done = execute(once.get(), compiled.sql, in_digits);
         if (!SQL_SUCCEEDED(done) && done != SQL_NO_DATA) return fail(SQL_HANDLE_STMT, once.get());
         return read(once.get());
@@ -72,9 +72,9 @@ public:
     [[nodiscard]] report& last_report() noexcept { return report_; }
 
 private:
-    fault fail(SQLSMALLINT type, SQLHANDLE of)
+    fault fail(SQLSMALLINT type, SQLHANDLE handle)
     {
-        report_ = driver_report(type, of, connection_, secrets_);
+        report_ = driver_report(type, handle, connection_, secrets_);
         return report_.kind;
     }
 

@@ -53,10 +53,10 @@ public:
     void set_row(item_number i, attempted_row row) { items_[i].row = std::move(row); }
 
     [[nodiscard]] const std::optional<grant_answer>& answer(item_number i) const noexcept { return items_[i].answer; }
-    void set_answer(item_number i, const grant_answer& said) noexcept
+    void set_answer(item_number i, const grant_answer& answer) noexcept
     {
-        if (said.result.granted() && left_ > 0) --left_;
-        items_[i].answer = said;
+        if (answer.result.granted() && left_ > 0) --left_;
+        items_[i].answer = answer;
     }
 
     // How many may still be granted.
@@ -72,10 +72,10 @@ public:
     }
     [[nodiscard]] std::vector<item_number> open() const { return open(all_items(items_.size())); }
 
-    // In the order in which everybody locks rows.
-    void sort_by_name(std::vector<item_number>& which) const
+    // Sorts in the order in which everybody locks rows.
+    void sort_by_name(std::vector<item_number>& items) const
     {
-        std::ranges::sort(which, {}, [this](item_number i) { return name(i); });
+        std::ranges::sort(items, {}, [this](item_number i) { return name(i); });
     }
 
 private:

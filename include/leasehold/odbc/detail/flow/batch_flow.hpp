@@ -69,13 +69,13 @@ private:
     std::vector<std::atomic<batch_answer>> answers_;
 };
 
-// Which items can go into one statement: of one time (a ttl), at most `most`, and no name twice, so that each row counted is
-// one item. In the order of their names, as everybody who locks many rows should take them.
+// Divides the chosen items into groups, each for one statement: of one time (a ttl), at most `most` items, and no name twice, so that
+// each counted row is one item. A group is in the order of its names, in which everybody should lock many rows.
 template <class Item, class Time>
-std::vector<std::vector<item_number>> batch_groups(std::span<const Item> items, std::span<const item_number> which, Time time,
+std::vector<std::vector<item_number>> batch_groups(std::span<const Item> items, std::span<const item_number> chosen, Time time,
                                                    std::size_t most)
 {
-    std::vector<item_number> order{which.begin(), which.end()};
+    std::vector<item_number> order{chosen.begin(), chosen.end()};
     const auto time_of = [&](item_number i) { return std::invoke(time, items[i]); };
     std::ranges::sort(order, [&](item_number a, item_number b) {
         if (time_of(a) != time_of(b)) return time_of(a) < time_of(b);
@@ -185,7 +185,7 @@ fault together(batch_database auto& db, batch_kind kind, batch& many, std::span<
     return left;
 }
 
-// Goes on where an earlier try ended. `single(name, owner, token)` does the same to one.
+// Continues where an earlier try ended. `single(name, owner, token)` does the same to one term.
 fault batch_flow(batch_database auto& db, batch_kind kind, batch& many, auto single)
 {
     std::vector<item_number> open;

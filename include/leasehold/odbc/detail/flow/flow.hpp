@@ -17,11 +17,11 @@ namespace leasehold::inline v0::odbc::detail {
 // Runs statements one after the other, and shows what the last one came to: a row, or how many it has changed. A connection, or a
 // stand-in for one.
 template <class Database>
-concept flow_database = requires(Database& db, const Database& shown, statement which, column of, std::int64_t token) {
-    { db.run(which) } -> std::same_as<fault>;
+concept flow_database = requires(Database& db, const Database& shown, statement next, column wanted, std::int64_t token) {
+    { db.run(next) } -> std::same_as<fault>;
     { shown.found() } -> std::convertible_to<bool>;
     { shown.rows() } -> std::convertible_to<std::int64_t>;
-    { shown.number(of) } -> std::convertible_to<std::int64_t>;
+    { shown.number(wanted) } -> std::convertible_to<std::int64_t>;
     db.set_token(token);
 };
 
@@ -182,9 +182,9 @@ outcome<grant_answer> grant_by_compare_and_set(granting_database auto& db, std::
     int duplicates = 0;
     for (int look = 0; look < max_looks; ++look) {
         if (const fault failed = db.run(statement::read); failed != fault::none) return failed;
-        const auto said = grant_as_read(db);
-        if (said.failed() == fault::duplicate_key && ++duplicates < max_duplicates) continue;
-        if (said.failed() != fault::changed) return said;
+        const auto result = grant_as_read(db);
+        if (result.failed() == fault::duplicate_key && ++duplicates < max_duplicates) continue;
+        if (result.failed() != fault::changed) return result;
     }
     return fault::conflict;
 }

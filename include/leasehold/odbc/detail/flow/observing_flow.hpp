@@ -130,12 +130,12 @@ outcome<grant_answer> grant_as_observed(observing_database auto& db, const auto&
 outcome<grant_answer> observing_grant_flow(observing_database auto& db, const auto& by)
 {
     db.set_version(by.version);
-    const duration asked = requested_ttl(db);
+    const duration requested = requested_ttl(db);
     bool refused = false;
     failure why_refused;
     int duplicates = 0;
     for (int look = 0; look < max_looks; ++look) {
-        db.set_time_to_live(asked);  // the look before may have kept the longer one of a term that is not there any more
+        db.set_time_to_live(requested);  // the look before may have kept the longer one of a term that is not there any more
         if (const fault failed = observe(db); failed != fault::none) return failed;
         const bool there = db.found();
         // A duplicate key, also in words that nobody knows; unless it comes again and there is still no row.
@@ -150,8 +150,8 @@ outcome<grant_answer> observing_grant_flow(observing_database auto& db, const au
             if (refused || (failed == fault::duplicate_key && ++duplicates < max_duplicates)) continue;
             if (failed != fault::none) return failed;
         }
-        const auto said = there ? grant_as_observed(db, by) : granted_if_written(db, by, 1, true, true);
-        if (said.failed() != fault::changed) return said;
+        const auto result = there ? grant_as_observed(db, by) : granted_if_written(db, by, 1, true, true);
+        if (result.failed() != fault::changed) return result;
     }
     // Its own writes are what kept changing it, since it doesn't know them again.
     if (db.reads_back() && db.found() && db.number(column::whose) == owner_is_us)
@@ -184,7 +184,7 @@ outcome<bool> observing_release_flow(observing_database auto& db, const auto& by
     db.set_token(token);
     db.set_version(by.version);
     if (const fault failed = db.run(statement::release); failed != fault::none) return failed;
-    // This release let in whoever has the name by now, unless the count says that there was nothing to release.
+    // This release let in the owner that has the name by now, unless the count says that there was nothing to release.
     const auto released = look_if_written(db, repeated, [&](const observed_row& row, std::int64_t counted) {
         return row.token > token ? counted != 0 : row.token == token && row.version == by.version;
     });

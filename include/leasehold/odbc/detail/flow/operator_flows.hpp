@@ -103,10 +103,10 @@ fault schema_flow(flow_database auto& db)
     for (const std::string& text : db.sql()->schema())
         if (failed == fault::none) failed = db.run_text(text);
     if (failed == fault::connection_lost) return failed;
-    const auto why = db.last_report();
+    const auto creation_report = db.last_report();
     const fault still_missing = db.run(statement::probe);
     if (still_missing == fault::none || failed == fault::none) return still_missing;
-    db.set_last_report(why);
+    db.set_last_report(creation_report);
     return failed == fault::duplicate_key ? fault::conflict : failed;
 }
 
@@ -126,11 +126,11 @@ fault health_flow(flow_database auto& db, auto wall_now, health_answer& found)
     if (const fault unfit = check_table(db); unfit != fault::none) return unfit;
     found.schema_version = current_schema_version;
     if (!db.judges_by_its_clock()) return fault::none;
-    const duration asked = wall_now();
+    const duration before = wall_now();
     const fault failed = db.run(statement::clock);
-    const duration answered = wall_now();
+    const duration after = wall_now();
     if (failed == fault::none && db.found())
-        found.clock_ahead = std::chrono::microseconds{db.number(column::clock)} - (asked + (answered - asked) / 2);
+        found.clock_ahead = std::chrono::microseconds{db.number(column::clock)} - (before + (after - before) / 2);
     return failed;
 }
 

@@ -97,7 +97,7 @@ enum class column : std::uint8_t {
 // Numbers first, then texts of up to max_data_bytes.
 inline constexpr std::size_t number_columns = static_cast<std::size_t>(column::owner);
 inline constexpr std::size_t text_columns = static_cast<std::size_t>(column::request) + 1 - number_columns;
-constexpr bool is_text(column which) noexcept { return which >= column::owner; }
+constexpr bool is_text(column id) noexcept { return id >= column::owner; }
 
 // Values of column::whose; 0: another's.
 inline constexpr std::int64_t owner_is_us = 1;
@@ -127,9 +127,9 @@ inline constexpr std::array look_at_checkpoint{column::token, column::live, colu
 }  // namespace columns
 
 // Whether what it came to is told by the number of rows it has changed.
-constexpr bool is_told_by_rows(statement which) noexcept
+constexpr bool is_told_by_rows(statement id) noexcept
 {
-    switch (which) {
+    switch (id) {
     case statement::insert:
     case statement::take:
     case statement::renew:

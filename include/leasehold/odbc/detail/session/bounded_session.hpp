@@ -161,12 +161,12 @@ public:
 
     [[nodiscard]] bool runs_inline() const noexcept { return runs_inline_; }
 
-    // Guarded by the pool's mutex: the pool's count of uses when this one was taken and given back last;
+    // The pool's mutex guards these. The first two are the pool's count of uses when the session was last taken and last returned.
     std::uint64_t last_use = 0;
     std::uint64_t last_return = 0;
-    time_point idle_since{};    // when it was given back last;
-    bool waits = false;         // it is out to wait for a lock, or has just got it;
-    bool is_suspect = false;    // another one hung since it was used last;
+    time_point idle_since{};    // when it was last returned
+    bool waits = false;         // it is out to wait for a lock, or has just got it
+    bool is_suspect = false;    // another one hung since it was used last
     bool may_be_extra = false;  // there may be pool_size others by now that are connected
 
     // To be called on an idle session, followed by wait_stopped().
@@ -233,7 +233,7 @@ private:
         do {
             wait_for_call(lock, own);
             if (state_ == state::queued) carry_out(lock);
-        } while (goes_on(lock));
+        } while (may_continue(lock));
         const bool keep_connection = runs_inline_;
         lock.unlock();
         if (!keep_connection) inner_.disconnect();
@@ -262,7 +262,7 @@ private:
     }
 
     // A session that is taken back may have another call by then, and may have been given up again.
-    bool goes_on(std::unique_lock<std::mutex>& lock)
+    bool may_continue(std::unique_lock<std::mutex>& lock)
     {
         while (state_ == state::given_up) {
             taken_back_ = false;

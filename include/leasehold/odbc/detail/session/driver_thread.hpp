@@ -91,7 +91,7 @@ public:
     position take_back() noexcept
     {
         const std::lock_guard lock{mutex_};
-        const auto is_this = [](const entry& each) { return each.thread.get_id() == std::this_thread::get_id(); };
+        const auto is_this = [](const entry& listed) { return listed.thread.get_id() == std::this_thread::get_id(); };
         const position own = std::ranges::find_if(threads_, is_this);
         own->left = false;
         return own;
@@ -128,14 +128,14 @@ private:
     {
         const std::lock_guard lock{mutex_};
         join_ended();
-        return std::ranges::any_of(threads_, [](const entry& each) { return each.left || (each.busy && !each.ended); });
+        return std::ranges::any_of(threads_, [](const entry& listed) { return listed.left || (listed.busy && !listed.ended); });
     }
 
     void join_ended() noexcept
     {
-        std::erase_if(threads_, [](entry& each) {
-            if (!each.left || !each.ended) return false;
-            each.thread.join();
+        std::erase_if(threads_, [](entry& listed) {
+            if (!listed.left || !listed.ended) return false;
+            listed.thread.join();
             return true;
         });
     }

@@ -62,8 +62,8 @@ public:
     {
     }
 
-    // A session, prepared for the request: an idle one, or a new one, or, when there are enough, the next to come back. Null: `why` is
-    // timeout (none was free in time) or unavailable (too many were given up).
+    // A session, prepared for the request: an idle one, or a new one, or, when there are enough, the next to come back. Null: `refused`
+    // is timeout (none was free in time) or unavailable (too many were given up).
     session_pointer check_out(const request& wanted, time_point deadline, fault& refused)
     {
         std::unique_lock lock{mutex_};
@@ -106,7 +106,7 @@ public:
     {
         const std::lock_guard lock{mutex_};
         if (closed_) return nullptr;
-        const auto idle = std::find_if(idle_.rbegin(), idle_.rend(), [this](const auto& each) { return is_unburdened(*each); });
+        const auto idle = std::find_if(idle_.rbegin(), idle_.rend(), [this](const auto& candidate) { return is_unburdened(*candidate); });
         const bool makes = idle == idle_.rend() || for_calls() == 1;
         const bool grows = makes || for_calls() <= config_->options().pool_size;
         if (grows && beyond_calls() >= max_waiting_sessions) return nullptr;
@@ -213,7 +213,7 @@ public:
     [[nodiscard]] bool runs_detached(const session_pointer& session) const
     {
         const std::lock_guard lock{mutex_};
-        return std::ranges::any_of(detached_, [&](const detached_call& each) { return each.session == session; });
+        return std::ranges::any_of(detached_, [&](const detached_call& call) { return call.session == session; });
     }
 
     // On the thread of a session that was given up; does nothing unless that was in a call. Its caller was told of a time-out, so nobody
@@ -222,7 +222,7 @@ public:
     // to the next call: otherwise a server that takes longer to connect to than a call may take would never be connected to.
     void came_late(bounded_session& back)
     {
-        const auto is_it = [&back](const session_pointer& each) { return each.get() == &back; };
+        const auto is_it = [&back](const session_pointer& abandoned) { return abandoned.get() == &back; };
         {
             const std::lock_guard lock{mutex_};
             if (std::ranges::none_of(abandoned_, is_it)) return;
@@ -270,8 +270,8 @@ public:
             ending.swap(idle_);
             open_ -= ending.size();
         }
-        for (const session_pointer& each : ending) each->ask_to_stop();
-        for (const session_pointer& each : ending) each->wait_stopped(deadline);
+        for (const session_pointer& session : ending) session->ask_to_stop();
+        for (const session_pointer& session : ending) session->wait_stopped(deadline);
     }
 
     struct counts {
@@ -317,14 +317,14 @@ private:
         back.take_back();
         ++open_;
         back.may_be_extra = true;
-        for (const session_pointer& each : active_) each->may_be_extra = each->may_be_extra || connects(*each);
+        for (const session_pointer& active : active_) active->may_be_extra = active->may_be_extra || connects(*active);
         settle(back.shared_from_this());
     }
 
     void end_call(const session_pointer& session)
     {
         std::erase(active_, session);
-        std::erase_if(detached_, [&](const detached_call& each) { return each.session == session; });
+        std::erase_if(detached_, [&](const detached_call& call) { return call.session == session; });
     }
 
     // One session hung, perhaps because a router forgot its connections. The same may have happened to all that have not answered
@@ -332,10 +332,10 @@ private:
     // last.
     void drop_idle_since(std::uint64_t use)
     {
-        open_ -= std::erase_if(idle_, [use, this](const session_pointer& each) {
-            if (each->last_return >= use) return false;
-            each->is_suspect = locks_.has_any(each.get());
-            return !each->is_suspect && each->leave();
+        open_ -= std::erase_if(idle_, [use, this](const session_pointer& idle) {
+            if (idle->last_return >= use) return false;
+            idle->is_suspect = locks_.has_any(idle.get());
+            return !idle->is_suspect && idle->leave();
         });
     }
 
@@ -356,7 +356,7 @@ private:
     // How many of these are connected. A session that is still connecting does not count.
     [[nodiscard]] std::size_t connected() const noexcept
     {
-        const auto does = [](const session_pointer& each) { return connects(*each); };
+        const auto does = [](const session_pointer& active) { return connects(*active); };
         return for_calls() - static_cast<std::size_t>(std::ranges::count_if(active_, does));
     }
     static bool connects(bounded_session& active) noexcept { return !active.waits && active.inner().is_connecting(); }
@@ -381,9 +381,9 @@ private:
         if (idle_.empty()) return nullptr;
         if (!locks_.empty() && wanted.what == operation::release)
             if (const auto holder = locks_.holder_of(wanted.name, wanted.token))
-                for (const session_pointer& each : idle_)
-                    if (each.get() == holder && !each->is_suspect && is_trusted(*each)) return each;
-        const auto worth = [this](const session_pointer& each) { return is_unburdened(*each) ? 2 : each->is_suspect ? 0 : 1; };
+                for (const session_pointer& idle : idle_)
+                    if (idle.get() == holder && !idle->is_suspect && is_trusted(*idle)) return idle;
+        const auto worth = [this](const session_pointer& idle) { return is_unburdened(*idle) ? 2 : idle->is_suspect ? 0 : 1; };
         return *std::ranges::max_element(idle_.rbegin(), idle_.rend(), {}, worth);
     }
 
@@ -402,9 +402,9 @@ private:
     {
         idle_.reserve(open_ + 1);  // so that to check in allocates nothing
         active_.reserve(open_ + 1);
-        const auto late = [self = shared_from_this()](bounded_session& session) { self->came_late(session); };
-        const auto due = [self = shared_from_this()](bounded_session& session) { self->do_chore(session); };
-        idle_.push_back(std::make_shared<bounded_session>(config_, runs_inline_, bounded_session::handlers{late, due}));
+        const auto on_return = [self = shared_from_this()](bounded_session& session) { self->came_late(session); };
+        const auto on_due = [self = shared_from_this()](bounded_session& session) { self->do_chore(session); };
+        idle_.push_back(std::make_shared<bounded_session>(config_, runs_inline_, bounded_session::handlers{on_return, on_due}));
         ++open_;
         return idle_.back();
     }
@@ -415,8 +415,8 @@ private:
         if (wanted.what == operation::acquire && answered.failed == fault::none)
             note_granted(by, wanted.name, answered.grant.result, wanted.wakes.value_or(wanted.name));
         for (item_number i = 0; wanted.attempted && i < wanted.attempted->size(); ++i)
-            if (const auto& each = wanted.attempted->answer(i))
-                note_granted(by, wanted.attempted->name(i), each->result, wanted.attempted->wakes(i));
+            if (const auto& item_answer = wanted.attempted->answer(i))
+                note_granted(by, wanted.attempted->name(i), item_answer->result, wanted.attempted->wakes(i));
     }
     void note_granted(const bounded_session& by, std::string_view name, const acquire_result& result, std::string_view wakes) noexcept
     {
@@ -478,7 +478,7 @@ private:
     void release_where_idle()
     {
         if (closing_) return;
-        const auto has_some = [this](const session_pointer& each) { return locks_.has_to_release(each.get()); };
+        const auto has_some = [this](const session_pointer& idle) { return locks_.has_to_release(idle.get()); };
         while (locks_.has_to_release()) {
             const auto next = std::ranges::find_if(idle_, has_some);
             if (next == idle_.end()) return;  // the others do it when they are back

@@ -166,7 +166,7 @@ private:
                 answer_.failed = fault::none;
                 return;
             }
-            const time_point tried = std::chrono::steady_clock::now();
+            const time_point try_begun = std::chrono::steady_clock::now();
             const bool connects = !db_.connected();
             fault failed = connects ? connect() : fault::none;
             if (failed == fault::none && connects && is_late()) return;
@@ -189,7 +189,7 @@ private:
             } else if (failed == fault::conflict || failed == fault::lock_timeout || failed == fault::starting) {
                 if (busy_by_now(begun)) return;
                 const bool once = what_ == operation::connect || (what_ == operation::purge && failed == fault::lock_timeout);
-                if (!once && pause_before_next_try(std::chrono::steady_clock::now() - tried)) continue;
+                if (!once && pause_before_next_try(std::chrono::steady_clock::now() - try_begun)) continue;
             } else if (failed == fault::timeout ||
                        (failed == fault::failure && !has_no_locks && db_.last_report().details.advice.empty())) {
                 db_.disconnect();  // what state it is in isn't known
@@ -399,8 +399,8 @@ private:
         lock_.begin_connection();
         connect_gate& gate = db_.config()->gate();
         const auto is_wanted = [this] { return what_ != operation::lock || !lock_.cancelled(); };
-        if (auto why_not = gate.wait_for_turn(deadline_, is_wanted)) {
-            db_.set_last_report(std::move(*why_not));
+        if (auto last_failure = gate.wait_for_turn(deadline_, is_wanted)) {
+            db_.set_last_report(std::move(*last_failure));
             return db_.last_report().kind;
         }
         const fault failed = db_.connect();

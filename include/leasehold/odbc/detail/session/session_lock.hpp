@@ -48,11 +48,11 @@ public:
         backend_ = 0;
     }
 
-    // `which`: lock or try_lock. False: somebody else has it, or there are no such locks.
-    outcome<bool> take(statement which)
+    // `id`: lock or try_lock. False: somebody else has it, or there are no such locks.
+    outcome<bool> take(statement id)
     {
         if (!db_.locks()) return false;
-        return unless(db_.run(which), [this] { return db_.number(column::locked) == 1; });
+        return unless(db_.run(id), [this] { return db_.number(column::locked) == 1; });
     }
 
     // Without a limit, but in statements of a few seconds: a waiter that leaves cancels it. A session that has come back without the lock

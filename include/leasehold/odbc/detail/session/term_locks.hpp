@@ -113,15 +113,17 @@ public:
     // The session has only that connection (0: none), and so only its locks.
     void keep_only(session_id session, std::uint64_t connection) noexcept
     {
-        forget_if([=](const lock& each) { return each.session == session && each.connection != 0 && each.connection != connection; });
-        std::erase_if(to_release_, [=](const leftover& each) { return each.session == session && each.what.connection != connection; });
+        forget_if([=](const lock& term_lock) {
+            return term_lock.session == session && term_lock.connection != 0 && term_lock.connection != connection;
+        });
+        std::erase_if(to_release_, [=](const leftover& left) { return left.session == session && left.what.connection != connection; });
     }
 
     // The session is gone.
     void forget(session_id gone) noexcept
     {
-        forget_if([=](const lock& each) { return each.session == gone; });
-        std::erase_if(to_release_, [=](const leftover& each) { return each.session == gone; });
+        forget_if([=](const lock& term_lock) { return term_lock.session == gone; });
+        std::erase_if(to_release_, [=](const leftover& left) { return left.session == gone; });
     }
 
     // When the session's next chore is due; nothing: it has none. A lock to be given back comes first, at once.
@@ -129,14 +131,15 @@ public:
     {
         if (has_to_release(session)) return time_point::min();
         std::optional<time_point> earliest;
-        for (const auto& [name, each] : locks_)
-            if (each.session == session && each.is_due_once() && (!earliest || each.due < *earliest)) earliest = each.due;
+        for (const auto& [name, term_lock] : locks_)
+            if (term_lock.session == session && term_lock.is_due_once() && (!earliest || term_lock.due < *earliest))
+                earliest = term_lock.due;
         return earliest;
     }
     [[nodiscard]] bool has_to_release() const noexcept { return !to_release_.empty(); }
     [[nodiscard]] bool has_to_release(session_id session) const noexcept
     {
-        return std::ranges::any_of(to_release_, [=](const leftover& each) { return each.session == session; });
+        return std::ranges::any_of(to_release_, [=](const leftover& left) { return left.session == session; });
     }
 
     // The chore that is due, which the session begins; nothing: there is none.
@@ -148,10 +151,10 @@ public:
             to_release_.erase(left);
             return its;
         }
-        for (auto& [name, each] : locks_) {
-            if (each.session != session || !each.is_due_once() || each.due > now) continue;
+        for (auto& [name, term_lock] : locks_) {
+            if (term_lock.session != session || !term_lock.is_due_once() || term_lock.due > now) continue;
             chore its{name};
-            each.due = time_point::max();
+            term_lock.due = time_point::max();
             return its;
         }
         return std::nullopt;
@@ -184,7 +187,7 @@ public:
     // Whether the session has locks, or is to take or to give back some.
     [[nodiscard]] bool has_any(session_id session) const noexcept
     {
-        return has_to_release(session) || std::ranges::any_of(locks_, [=](const auto& each) { return each.second.session == session; });
+        return has_to_release(session) || std::ranges::any_of(locks_, [=](const auto& entry) { return entry.second.session == session; });
     }
 
     // How many locks belong to terms.
@@ -214,7 +217,7 @@ private:
 
     [[nodiscard]] std::size_t taken_for_attempts() const noexcept
     {
-        return static_cast<std::size_t>(std::ranges::count_if(locks_, [](const auto& each) { return !each.second.was_waited_for; }));
+        return static_cast<std::size_t>(std::ranges::count_if(locks_, [](const auto& entry) { return !entry.second.was_waited_for; }));
     }
 
     // Releasing the lock that is added must allocate nothing.
@@ -238,9 +241,9 @@ private:
     }
 
     // A lock that is being tried goes back when that try has ended.
-    void remove(locks::iterator which) noexcept
+    void remove(locks::iterator position) noexcept
     {
-        auto node = locks_.extract(which);
+        auto node = locks_.extract(position);
         if (node.empty()) return;  // it never is, but g++ does not know that
         const lock& its = node.mapped();
         if (its.connection != 0) to_release_.push_back({its.session, {std::move(node.key()), its.connection}});
@@ -249,13 +252,13 @@ private:
     template <class Condition>
     void forget_if(Condition condition) noexcept
     {
-        for (auto each = locks_.begin(); each != locks_.end();) {
-            if (!condition(each->second)) {
-                ++each;
+        for (auto position = locks_.begin(); position != locks_.end();) {
+            if (!condition(position->second)) {
+                ++position;
                 continue;
             }
-            std::erase_if(terms_, [&](const auto& its) { return its.second.lock == each->first; });
-            each = locks_.erase(each);
+            std::erase_if(terms_, [&](const auto& its) { return its.second.lock == position->first; });
+            position = locks_.erase(position);
         }
     }
 

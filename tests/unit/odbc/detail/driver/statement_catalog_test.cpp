@@ -87,7 +87,7 @@ BOOST_AUTO_TEST_CASE(prologue_is_in_front_of_each_statement_but_for_those_of_a_f
     const statement_catalog compiled{d, {}};
     BOOST_TEST(compiled[statement::renew].sql == "set x; update `leasehold`");
     BOOST_TEST(compiled[statement::grant].sql == "");
-    BOOST_TEST(compiled.batches().statements[compiled.batches().which(batch_kind::releases, 2)].sql == "set x; update `leasehold`");
+    BOOST_TEST(compiled.batches().statements[compiled.batches().index_of(batch_kind::releases, 2)].sql == "set x; update `leasehold`");
     BOOST_TEST(compiled.fence().lock.sql == "select for update");
     // As users read it; put in front when it is run.
     BOOST_TEST(compiled.schema().front() == "create table `leasehold`");
@@ -126,10 +126,10 @@ BOOST_AUTO_TEST_CASE(list_of_a_statement_for_many_is_as_long_as_the_dialect_says
     const statement_catalog compiled{d, {}};
     const compiled_batches& batches = compiled.batches();
     BOOST_TEST(!batches.arrays);
-    BOOST_TEST(std::ranges::count(batches.statements[batches.which(batch_kind::renewals, 17)].sql, '?') == 41);
-    BOOST_TEST(std::ranges::count(batches.statements[batches.which(batch_kind::renewals, 16)].sql, '?') == 33);
-    BOOST_TEST(std::ranges::count(batches.statements[batches.which(batch_kind::releases, 20)].sql, '?') == 20);
-    const compiled_statement& few = batches.statements[batches.which(batch_kind::releases, 2)];
+    BOOST_TEST(std::ranges::count(batches.statements[batches.index_of(batch_kind::renewals, 17)].sql, '?') == 41);
+    BOOST_TEST(std::ranges::count(batches.statements[batches.index_of(batch_kind::renewals, 16)].sql, '?') == 33);
+    BOOST_TEST(std::ranges::count(batches.statements[batches.index_of(batch_kind::releases, 20)].sql, '?') == 20);
+    const compiled_statement& few = batches.statements[batches.index_of(batch_kind::releases, 2)];
     BOOST_TEST(few.sql.starts_with("delete where `name` in (?, ?, "));
     BOOST_TEST((few.parameters == std::vector(16, parameter::each_name)));
 }
@@ -141,7 +141,7 @@ BOOST_AUTO_TEST_CASE(statement_with_arrays_is_the_same_for_any_number)
     d.batches.renew = "update {table} from unnest(:all_names, :all_owners, :all_tokens) where x > :us";
     const statement_catalog compiled{d, {}};
     BOOST_TEST(compiled.batches().arrays);
-    BOOST_TEST(compiled.batches().which(batch_kind::renewals, 2) == compiled.batches().which(batch_kind::renewals, 1000));
+    BOOST_TEST(compiled.batches().index_of(batch_kind::renewals, 2) == compiled.batches().index_of(batch_kind::renewals, 1000));
     const std::vector expected{parameter::all_names, parameter::all_owners, parameter::all_tokens, parameter::us};
     BOOST_TEST((compiled.batches().statements[0].parameters == expected));
 }
@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_CASE(text_for_each_place_of_a_list_is_repeated)
     d.many_attempts.most = 3;
     d.many_attempts.take = "values ('', 0){each , (:nth_name, :nth_token)} where x in (:each_term) limit :most";
     const statement_catalog compiled{d, {}};
-    const compiled_statement& take = compiled.batches().statements[compiled.batches().which(batch_kind::takes, 2)];
+    const compiled_statement& take = compiled.batches().statements[compiled.batches().index_of(batch_kind::takes, 2)];
     BOOST_TEST(take.sql == "values ('', 0), (?, ?), (?, ?), (?, ?) where x in (?, ?, ?) limit ?");
     BOOST_TEST((take.parameters[2] == parameter::nth_name && take.parameters[3] == parameter::nth_token));
     BOOST_TEST((take.parameters[6] == parameter::each_term && take.parameters[9] == parameter::most));
@@ -174,13 +174,13 @@ BOOST_AUTO_TEST_CASE(text_for_each_group_is_about_the_places_of_that_group)
         for (std::size_t i = 0; i < places; ++i) text += ", ?";
         return text + ")";
     };
-    const compiled_statement& many = batches.statements[batches.which(batch_kind::takes, 129)];
+    const compiled_statement& many = batches.statements[batches.index_of(batch_kind::takes, 129)];
     BOOST_TEST(many.sql == "case" + when(64) + when(64) + when(2) + " end");
     BOOST_TEST((many.parameters[0] == parameter::last_name && many.parameters[129] == parameter::last_name));
     BOOST_TEST((many.parameters[64] == parameter::nth_name && many.parameters[65] == parameter::nth_owner));
-    BOOST_TEST(batches.statements[batches.which(batch_kind::takes, 128)].sql == "case" + when(64) + when(64) + " end");
-    BOOST_TEST(batches.statements[batches.which(batch_kind::takes, 17)].sql == "case" + when(64) + when(64) + " end");
-    BOOST_TEST(batches.statements[batches.which(batch_kind::takes, 16)].sql == "case" + when(16) + " end");
+    BOOST_TEST(batches.statements[batches.index_of(batch_kind::takes, 128)].sql == "case" + when(64) + when(64) + " end");
+    BOOST_TEST(batches.statements[batches.index_of(batch_kind::takes, 17)].sql == "case" + when(64) + when(64) + " end");
+    BOOST_TEST(batches.statements[batches.index_of(batch_kind::takes, 16)].sql == "case" + when(16) + " end");
 }
 
 BOOST_AUTO_TEST_CASE(statements_a_dialect_has_not_got_are_empty)
@@ -228,7 +228,7 @@ BOOST_AUTO_TEST_CASE(dialects_that_ship_leave_no_marker)
             BOOST_TEST(static_cast<std::size_t>(std::ranges::count(each.sql, '?')) == each.parameters.size(), each.sql);
             BOOST_TEST(each.sql.find(" :") == std::string::npos, each.sql.substr(0, 200));
         }
-        const auto has = [&](batch_kind kind) { return !compiled.batches().statements[compiled.batches().which(kind, 2)].sql.empty(); };
+        const auto has = [&](batch_kind kind) { return !compiled.batches().statements[compiled.batches().index_of(kind, 2)].sql.empty(); };
         const bool grants = compiled.spec().single_statement_grant, any = compiled.batches().available();
         for (const batch_kind kind : {batch_kind::renewals, batch_kind::releases, batch_kind::reads}) BOOST_TEST(has(kind) == any);
         for (const batch_kind kind : {batch_kind::takes, batch_kind::inserts}) BOOST_TEST(has(kind) == (any && !grants));

@@ -87,7 +87,7 @@ bool save_checkpoint(SQLHDBC connection, const Guard& guard, std::string_view te
     });
 }
 
-// What odbc::fence() and odbc::save_checkpoint() throw, if there is an error.
+// Throws for odbc::fence() and odbc::save_checkpoint(), if there is an error.
 inline void throw_of_fence(std::error_code ec, std::string_view doing, std::string_view name, store_diagnostics details)
 {
     if (ec == std::errc::invalid_argument && ec.category() == std::generic_category())
@@ -223,7 +223,7 @@ bool save_checkpoint(SQLHDBC connection, const recurring_run<Lease>& run, std::s
 
 namespace leasehold::inline v0 {
 
-/// What recurring_run::complete(connection) calls for an ODBC connection: odbc::save_checkpoint(). Found by the guard's namespace.
+/// recurring_run::complete(connection) calls this for an ODBC connection; it is odbc::save_checkpoint(). Found by the guard's namespace.
 template <class Lease>
 [[nodiscard]] bool save_checkpoint_on(SQLHDBC connection, const lease_guard<Lease>& guard, std::string_view text)
 {

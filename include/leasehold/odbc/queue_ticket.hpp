@@ -17,7 +17,7 @@ namespace detail {
 class waiting_ticket;
 }  // namespace detail
 
-/// What basic_odbc_store::enqueue() returns; see notifying_store.
+/// The result of basic_odbc_store::enqueue(); see notifying_store.
 ///
 /// Attempts with it queue behind those who came earlier, in this process and others. The destructor ends what waits in the
 /// database; it takes at most 30 ms, and so leaves a wait behind only where the server doesn't answer.

@@ -172,7 +172,7 @@ LEASEHOLD_DECL void store_base::renew_many(std::span<const term_renewal> renewal
                                });
 }
 
-// As many of one ttl as go into one statement in one call of a session.
+// Sends as many of one ttl as go into one statement in one call of a session.
 LEASEHOLD_DECL void store_base::acquire_many(std::span<const term_request> requests, std::size_t most,
                                              std::span<std::optional<acquire_result>> answers, std::error_code& ec)
 {

@@ -137,7 +137,7 @@ public:
     /// polled_store: SQLite is asked in a few microseconds, and can't wake anybody.
     [[nodiscard]] LEASEHOLD_DECL poll_pauses pauses() const noexcept;
 
-    /// What is held now, of names that begin with `prefix`, in the order of the names' bytes.
+    /// The names held now that begin with `prefix`, in the order of their bytes.
     [[nodiscard]] LEASEHOLD_DECL std::vector<lease_record> list(std::string_view prefix, std::error_code& ec);
     /// The same, of all names.
     [[nodiscard]] std::vector<lease_record> list(std::error_code& ec) { return list({}, ec); }
@@ -197,7 +197,7 @@ public:
     /// The same; throws store_error.
     void create_schema() { or_throw("create_schema", [&](std::error_code& ec) { return create_schema(ec), true; }); }
 
-    /// What create_schema() would run, for those who do it by hand. Connects if the database isn't known yet.
+    /// The statements of create_schema(), for those who run them by hand. Connects if the database isn't known yet.
     [[nodiscard]] LEASEHOLD_DECL std::vector<std::string> schema_sql(std::error_code& ec);
     /// The same; throws store_error.
     [[nodiscard]] std::vector<std::string> schema_sql()

@@ -14,7 +14,7 @@
 
 namespace leasehold::inline v0 {
 
-/// What basic_odbc_store::health() found.
+/// The result of basic_odbc_store::health().
 struct store_health {
     std::error_code error{};          ///< why the table can't be read, or can't keep leases; none: it can
     store_diagnostics diagnostics{};  ///< of that error

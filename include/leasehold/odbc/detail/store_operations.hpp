@@ -35,7 +35,7 @@ inline constexpr std::chrono::milliseconds end_wait_stale_after{250};
 // Cancels again after this: the wait may have been about to begin.
 inline constexpr std::chrono::milliseconds end_wait_again_after{8};
 
-// What store_base is made of: which session carries out a request, and what becomes of the session lock of a term. Thread-safe.
+// Carries out the requests of store_base on sessions, and looks after the session locks of terms. Thread-safe.
 //
 // The row decides; its statements know nothing of locks. A term that a waiter got has the lock that the waiter's session got before; for
 // any other the session that was granted it takes one a little later. It is given back when the release has been answered, and so has been
@@ -65,7 +65,7 @@ public:
     }
     [[nodiscard]] const std::shared_ptr<pool>& waiting_sessions() const noexcept { return pool_; }
     [[nodiscard]] const pool& sessions() const noexcept { return *pool_; }
-    // That it has for terms.
+    // How many session locks it has for terms.
     [[nodiscard]] std::size_t session_locks() const { return pool_->count().locks; }
 
     // Runs the request on a session of the pool. Rethrows what was thrown underneath.
@@ -80,7 +80,7 @@ public:
         return {};
     }
 
-    // Each group of terms of one `time` in one call; items without an answer by `until` stay unknown. Reports the first failure.
+    // Sends each group of terms of one `time` in one call. Items without an answer by `until` stay unknown. Reports the first failure.
     // `then(i)`: the call with that item is over.
     template <class Item, class Time, class Then>
     void call_for_many(operation what, std::span<const Item> items, std::span<const item_number> chosen, Time time,
@@ -255,7 +255,7 @@ private:
         return answered;
     }
 
-    // False: given up.
+    // False: the session was given up.
     bool run(const session_pointer& session, time_point until)
     {
         try {

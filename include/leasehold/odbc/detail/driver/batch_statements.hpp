@@ -21,7 +21,7 @@ namespace leasehold::inline v0::odbc::detail {
 // The prepared statements of a connection for many terms, and what they read. Must not move once bound.
 class batch_statements {
 public:
-    // Prepared with its lists bound, or null.
+    // Returns a handle that is prepared with its lists bound, or null.
     [[nodiscard]] statement_handle& prepared(std::size_t index) noexcept { return handles_[index]; }
 
     void reset() noexcept
@@ -41,7 +41,7 @@ public:
         tokens_.resize(terms);
     }
 
-    // Once after preparing: binds what stays where it is. A list of `places` places may stand in the statement more than once.
+    // Binds what stays where it is; called once, after preparing. A list of `places` places may stand in the statement more than once.
     SQLRETURN bind_parameters(SQLHANDLE to, const compiled_statement& sql, std::size_t places, parameter_block& in, bool in_digits) noexcept
     {
         SQLUSMALLINT number = 0;
@@ -66,7 +66,7 @@ public:
         return SQL_SUCCESS;
     }
 
-    // Before each execution: arrays, which are somewhere else each time. May throw std::bad_alloc.
+    // Binds the arrays before each execution, since they move each time. May throw std::bad_alloc.
     template <class Many>
     SQLRETURN fill_arrays(SQLHANDLE to, const compiled_statement& sql, const Many& terms, std::span<const item_number> items)
     {
@@ -89,7 +89,7 @@ public:
         return SQL_SUCCESS;
     }
 
-    // Before each execution: fills the lists' first parameters. The rest is left empty, except for the last names.
+    // Fills the lists' first parameters before each execution. The rest stays empty, except for the last names.
     template <class Many>
     void fill_lists(std::size_t parameters, const Many& terms, std::span<const item_number> items) noexcept
     {

@@ -64,7 +64,7 @@ inline fault connection::run_attempts(batch_kind kind, attempts& attempted, std:
     return fault::none;
 }
 
-// Answers only after the last row: a driver may find out late that the statement has failed.
+// Sets the answers after the last row, since a driver may find out late that the statement has failed.
 inline fault connection::read_answers(batch_kind kind, attempts& attempted, std::span<const item_number> items)
 {
     const auto columns = catalog_->batches().statements[catalog_->batches().index_of(kind, items.size())].columns;

@@ -49,7 +49,7 @@ inline void assign(integer_text& to, SQLBIGINT value) noexcept
     to.length = std::to_chars(begin, begin + to.bytes.size(), value).ptr - begin;
 }
 
-// Nothing: that is no integer, or none that fits.
+// Returns nothing if the text is no integer, or none that fits.
 inline std::optional<SQLBIGINT> integer_in(std::string_view text) noexcept
 {
     while (text.ends_with(' ')) text.remove_suffix(1);
@@ -60,7 +60,7 @@ inline std::optional<SQLBIGINT> integer_in(std::string_view text) noexcept
     return value;
 }
 
-// What statements read. Bound once per prepared statement, so it must not move.
+// Values that statements read. They are bound once per prepared statement, so the block must not move.
 struct parameter_block {
     text_buffer<max_name_bytes + 1> name;
     text_buffer<max_owner_bytes + 1> owner;
@@ -80,8 +80,7 @@ struct parameter_block {
     text_buffer<session_lock_key::text_size + 1> lock_name;
     std::array<integer_text, 4> digits;  // of token, version, seen and us
 
-    // For a database in this process, whose clock is the host's. Later: rounded up, and a whole step of it, so that a term never ends
-    // too early.
+    // A database in this process has the host's clock. `later_ms` is rounded up, and one step more, so that a term never ends too early.
     void read_host_clock() noexcept
     {
         using std::chrono::milliseconds;
@@ -98,7 +97,7 @@ struct parameter_block {
     }
 };
 
-// What statements write, column by column.
+// Values that statements write, column by column.
 struct result_block {
     static constexpr std::size_t max_text = max_data_bytes + 1;  // a taken-over table may have longer owners than ours, too
 
@@ -108,7 +107,7 @@ struct result_block {
     std::array<SQLLEN, number_columns> lengths{};
     std::array<integer_text, number_columns> digits{};
 
-    // In place of a number: a driver that knows no 64-bit integers may report success without having written one.
+    // Stands in place of a number: a driver that knows no 64-bit integers may report success without having written one.
     static constexpr SQLBIGINT untouched = std::numeric_limits<SQLBIGINT>::min();
 
     void clear() noexcept
@@ -130,7 +129,7 @@ struct result_block {
         return texts[static_cast<std::size_t>(id) - number_columns];
     }
 
-    // What came in digits.
+    // Reads a number that came in digits.
     void read_digits(std::size_t index) noexcept
     {
         lengths[index] = digits[index].length;

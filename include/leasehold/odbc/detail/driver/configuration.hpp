@@ -24,7 +24,7 @@
 
 namespace leasehold::inline v0::odbc::detail {
 
-// What all connections of a store share. Owned by each of them too: a connection that was given up outlives its store.
+// Settings that all connections of a store share. Each connection owns them too: one that was given up outlives its store.
 class configuration {
 public:
     using describe_function = dialect::spec (*)(const dialect::server_info&);
@@ -46,7 +46,7 @@ public:
         return driver_manager_;
     }
 
-    // What this store has seen of rows, for expiry by observation. Thread-safe.
+    // The rows as this store has seen them, for expiry by observation. Thread-safe.
     [[nodiscard]] observations& seen() const noexcept { return seen_; }
     // A call waits for two locks at most, and has other things to do.
     [[nodiscard]] duration lock_timeout() const noexcept { return std::min(options_.lock_timeout, options_.call_timeout / 3); }
@@ -119,7 +119,7 @@ public:
     // Shared by all sessions, so that they don't all try to connect to a server that is starting.
     [[nodiscard]] connect_gate& gate() const noexcept { return gate_; }
 
-    // The connection string for a database that is known, with what its dialect wants.
+    // The connection string for a database that is known, with the additions of its dialect.
     [[nodiscard]] std::string connection_string(const dialect::spec& spec) const
     {
         std::string text{spec.connection_prefix};

@@ -53,8 +53,8 @@ public:
 
     explicit connect_gate(std::uint64_t seed) : schedule_{{first_reconnect_pause, longest_reconnect_pause, seed}} {}
 
-    // Nothing: it is this session's turn to try; then tell succeeded() or failed(). Otherwise why the last one failed: there is
-    // no turn before the deadline, or is_wanted() says no: it is asked before and after each pause, and must not block.
+    // Returns nothing if it is this session's turn to try; then tell succeeded() or failed(). Otherwise returns why the last try failed:
+    // there is no turn before the deadline, or is_wanted() says no. It is called before and after each pause, and must not block.
     template <class Predicate>
     std::optional<report> wait_for_turn(time_point deadline, Predicate is_wanted)
     {

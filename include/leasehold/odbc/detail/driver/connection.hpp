@@ -75,14 +75,14 @@ public:
     fault connect();
     void disconnect() noexcept;
 
-    // What the next statements read.
+    // Values that the next statements read.
     parameter_block& in() noexcept { return in_; }
     const parameter_block& in() const noexcept { return in_; }
     void set_token(std::int64_t token) noexcept { in_.token = token; }
     void set_version(std::int64_t version) noexcept { in_.version = version; }
     void set_seen(std::int64_t version) noexcept { in_.seen = version; }
     void set_upper(std::string_view name) noexcept { in_.upper.assign(name); }
-    // The time to live of what they write; rounded up to what the database keeps.
+    // Sets the time to live that they write, rounded up to microseconds.
     void set_time_to_live(duration ttl) noexcept { ttl_us_ = std::chrono::ceil<std::chrono::microseconds>(ttl).count(); }
 
     [[nodiscard]] std::int64_t time_to_live_us() const noexcept { return ttl_us_; }
@@ -102,7 +102,7 @@ public:
     // Ends the wait of the session with this number.
     fault end_wait(std::int64_t backend);
 
-    // For many terms at once: whether there are such statements, and to run one.
+    // Whether there are statements for many terms at once; run_batch() runs one.
     [[nodiscard]] bool batches() const noexcept;
     void disable_batches() const noexcept { config_->disable_batches(); }
     fault run_batch(batch_kind kind, const batch& terms, std::span<const item_number> items);
@@ -119,8 +119,8 @@ public:
     // Since begin_call(): what was in a transaction may have been done, or not.
     [[nodiscard]] bool commit_failed() const noexcept { return commit_failed_; }
 
-    // Of the last run: rows that an UPDATE or INSERT counted (-1: the driver doesn't count), whether there was a row, and what
-    // is in it.
+    // These describe the last run: the rows that an UPDATE or INSERT counted (-1: the driver doesn't count), whether there was a row,
+    // and its values.
     [[nodiscard]] SQLLEN rows() const noexcept { return rows_; }
     [[nodiscard]] bool found() const noexcept { return found_; }
     [[nodiscard]] bool warned() const noexcept { return warned_; }
@@ -152,12 +152,12 @@ private:
         if (report_.details.native_error == no_such_index && config_->forget_name_key()) report_.kind = fault::conflict;
         return report_.kind;
     }
-    // Before a statement: the report of an earlier one does not explain this one's failure.
+    // Called before a statement: the report of an earlier one does not explain this one's failure.
     void forget_report()
     {
         if (report_.kind != fault::none) report_ = {};
     }
-    // A statement that ran before as it was prepared, and no longer does.
+    // Reports a conflict if the prepared statement ran before and no longer does.
     fault conflict_if_stale(bool ran_before, fault failed)
     {
         return ran_before && report_.details.sqlstate == stale_plan ? fail(fault::conflict, advice::conflict) : failed;
@@ -225,7 +225,7 @@ private:
     store_diagnostics refusal_;
 };
 
-// Passes from what the prologue answered to what the statement did.
+// Skips the prologue's results, up to those of the statement.
 inline SQLRETURN connection::pass_prologue(SQLHANDLE handle, SQLRETURN done) const noexcept
 {
     for (int i = 0; i < catalog_->spec().prologue_results && SQL_SUCCEEDED(done); ++i) {
@@ -249,7 +249,7 @@ inline fault connection::forget(statement_handle& handle, const char* advice)
     return fail(fault::failure, advice);
 }
 
-// `places`: in its lists.
+// `places`: how many its lists have.
 inline fault connection::prepare(statement_handle& handle, const compiled_statement& sql, std::size_t places)
 {
     handle = statement_handle{connection_.get()};
@@ -291,7 +291,7 @@ inline fault connection::learn_granularity(const compiled_statement& before)
     return fault::none;
 }
 
-// Prepares it if need be, and leaves it open. `fill` writes what it reads.
+// Prepares the statement if need be, and leaves it open. `fill` writes its parameters.
 template <class Fill>
 fault connection::execute(statement_handle& handle, const compiled_statement& sql, std::size_t places, Fill fill)
 {
@@ -324,7 +324,7 @@ inline fault connection::execute(statement id)
     });
 }
 
-// -1: the driver doesn't count.
+// Sets rows_ to -1 if the driver doesn't count.
 inline void connection::count_rows(SQLHANDLE handle) noexcept
 {
     if (!SQL_SUCCEEDED(::SQLRowCount(handle, &rows_)) || rows_ < 0) rows_ = -1;
@@ -363,7 +363,7 @@ fault connection::run_each(statement id, OnRow on_row)
     return failed;
 }
 
-// The next row, if there is one.
+// Reads the next row, if there is one.
 inline fault connection::fetch(statement_handle& from, std::span<const column> columns)
 {
     out_.clear();
@@ -384,7 +384,7 @@ inline bool connection::has_time() noexcept
     return is_time;
 }
 
-// To be asked of a table that is there, before its first use.
+// Called before the first use of a table that is there.
 inline fault connection::check_expiry_column()
 {
     if (!catalog_->spec().numeric_expiry) return fault::none;
@@ -397,7 +397,7 @@ inline fault connection::check_expiry_column()
     return fault::none;
 }
 
-// NULLs to 0. False: the driver has left out a number.
+// Turns NULLs into 0. Returns false if the driver has left out a number.
 inline bool connection::finish_row(std::span<const column> columns) noexcept
 {
     for (const column id : columns) {

@@ -202,7 +202,7 @@ inline std::string drivers_here(const std::vector<std::string>& drivers)
                            : "There are: " + in_quotes(drivers);
 }
 
-// For a connection string that names neither a known driver nor a known data source.
+// Advice for a connection string that names neither a known driver nor a known data source.
 inline std::string source_advice(const known_to_driver_manager& known)
 {
     return "the connection string must be keyword=value;... with a Driver= or DSN= that is known here. " +
@@ -210,7 +210,7 @@ inline std::string source_advice(const known_to_driver_manager& known)
            ". Drivers: " + drivers_here(known.drivers);
 }
 
-// What helps if a driver or data source is missing. unixODBC says "file not found" whatever the reason is. A program can be linked with
+// Advice if a driver or data source is missing. unixODBC says "file not found" whatever the reason is. A program can be linked with
 // another driver manager than the system's, such as Conan's and vcpkg's: it reads another odbcinst.ini and looks into other folders.
 // The message, where secrets are hidden, has the name that was tried; here are names of this machine only.
 inline std::string driver_advice(std::string_view message, const known_to_driver_manager& known)
@@ -236,7 +236,7 @@ inline std::string driver_advice(std::string_view message, const known_to_driver
 // Most diagnostic records read after one failure.
 inline constexpr SQLSMALLINT max_diagnostic_records = 4;
 
-// What the driver, or the store, says of a failure.
+// A failure as the driver, or the store, reports it.
 using report = failure;
 
 // XtraDB Cluster in its strict mode has the code for all that has none.

@@ -9,13 +9,13 @@
 #include <string>
 #include <vector>
 
-// What the driver manager of this program knows, which need not be what odbcinst lists.
+// The names that the driver manager of this program knows. odbcinst may list others.
 namespace leasehold::inline v0::odbc::detail {
 
 // A driver manager that repeats itself can't keep a call for ever.
 inline constexpr std::size_t max_known_names = 64;
 
-// The first column of one of ODBC's lists, SQLDrivers or SQLDataSources.
+// Returns the first column of one of ODBC's lists, SQLDrivers or SQLDataSources.
 template <class List>
 std::vector<std::string> known_names(List list)
 {
@@ -36,7 +36,7 @@ std::vector<std::string> known_names(List list)
     return names;
 }
 
-// What Driver= and DSN= can name.
+// The names that Driver= and DSN= can have.
 struct known_to_driver_manager {
     std::vector<std::string> drivers{};
     std::vector<std::string> sources{};

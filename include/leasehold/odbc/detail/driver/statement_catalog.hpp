@@ -66,7 +66,7 @@ struct compiled_batches {
         return sizes * static_cast<std::size_t>(kind) + (arrays || terms > some ? 0 : terms > few ? 1 : 2);
     }
     static constexpr batch_kind kind_of(std::size_t index) noexcept { return static_cast<batch_kind>(index / sizes); }
-    // Places in its lists.
+    // How many places its lists have.
     [[nodiscard]] std::size_t room(std::size_t index) const noexcept
     {
         const std::size_t many = kind_of(index) < batch_kind::grants ? most : most_attempts;

@@ -46,7 +46,7 @@ public:
 
     [[nodiscard]] std::string_view wakes(item_number i) const noexcept { return items_[i].wakes ? *items_[i].wakes : name(i); }
 
-    // As the row was read.
+    // The row as it was read.
     [[nodiscard]] const attempted_row& row(item_number i) const noexcept { return items_[i].row; }
     [[nodiscard]] std::int64_t token(item_number i) const noexcept { return items_[i].row.token; }
     [[nodiscard]] std::string_view holder(item_number i) const noexcept { return items_[i].row.holder; }

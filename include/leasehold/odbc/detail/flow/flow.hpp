@@ -25,7 +25,7 @@ concept flow_database = requires(Database& db, const Database& shown, statement 
     db.set_token(token);
 };
 
-// Knows of its dialect how a grant is made.
+// Knows how its dialect makes a grant.
 template <class Database>
 concept granting_database = flow_database<Database> && requires(const Database& db) {
     { db.single_statement_grant() } -> std::same_as<bool>;
@@ -38,7 +38,7 @@ inline constexpr int max_looks = 32;
 // If they keep coming, another unique index of the table refuses the row.
 inline constexpr int max_duplicates = 4;
 
-// In place of a token that is remembered: it was somebody else's the last time, and likely still is.
+// Stands in place of a remembered token: the name was somebody else's the last time, and likely still is.
 inline constexpr std::int64_t busy_last_time = -1;
 
 struct grant_answer {
@@ -59,14 +59,14 @@ inline grant_answer busy_for(std::int64_t token, duration remaining)
 // Who has an unexpired term.
 enum class holder : std::uint8_t { nobody, us, another };
 
-// As the last read showed it.
+// Returns the holder that the last read showed.
 holder holder_read(const flow_database auto& db)
 {
     if (!db.found() || db.number(column::live) == 0) return holder::nobody;
     return db.number(column::whose) == owner_is_us ? holder::us : holder::another;
 }
 
-// What the last read said of somebody else's term.
+// Tells of somebody else's term, as the last read showed it.
 grant_answer busy_as_read(const flow_database auto& db)
 {
     if (holder_read(db) == holder::nobody) return {};
@@ -93,7 +93,7 @@ outcome<grant_answer> busy_after_reading(flow_database auto& db, fault failed)
     return db.found() ? busy_unless_table_is_locked(db, {}) : outcome<grant_answer>{failed};
 }
 
-// Nothing but a look, where it is likely to be enough; a grant that finds it busy costs two to three times as much.
+// Only looks at the row, if that is likely to be enough. A grant that finds it busy costs two to three times as much.
 outcome<grant_answer> look_first(flow_database auto& db)
 {
     if (const fault failed = db.run(statement::read); failed != fault::none) return failed;

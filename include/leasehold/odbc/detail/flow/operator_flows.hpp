@@ -113,7 +113,7 @@ fault schema_flow(flow_database auto& db)
 // The version of the table. The owner of the row with the empty name holds it.
 inline constexpr int current_schema_version = 1;
 
-// What there is of the store, as far as the database says.
+// The state of the store, as far as the database shows it.
 struct health_answer {
     int schema_version = 0;
     std::optional<duration> clock_ahead{};
@@ -134,7 +134,7 @@ fault health_flow(flow_database auto& db, auto wall_now, health_answer& found)
     return failed;
 }
 
-// What a step of a purge came to.
+// The result of a step of a purge.
 struct purge_step {
     std::int64_t removed = 0;
     std::string last{};  // the name after which the next step begins; empty: there is none

@@ -34,7 +34,7 @@ public:
 
     explicit adaptive_spin(std::chrono::microseconds longest = for_an_answer) noexcept : longest_{longest} {}
 
-    // For how long, now.
+    // Returns for how long to look now.
     [[nodiscard]] std::chrono::microseconds next() noexcept
     {
         if (++skipped_ < every_) return std::chrono::microseconds::zero();
@@ -71,7 +71,7 @@ public:
     {
     }
 
-    // The one that works. For its caller between check_out() and check_in(), and for on_abandoned_return.
+    // The session that works. Its caller may use it between check_out() and check_in(), and so may on_abandoned_return.
     [[nodiscard]] session& inner() noexcept { return inner_; }
 
     // Carries out what inner() was prepared for. False: not done by the deadline; then call give_up(). Throws

@@ -52,7 +52,7 @@ enum class operation : std::uint8_t {
     end_wait  // end the wait of the session `token` for a lock
 };
 
-// What is asked. Views into the caller's arguments: a session copies them before the caller can leave.
+// A request, with views into the caller's arguments: a session copies them before the caller can leave.
 struct request {
     operation what = operation::connect;
     std::string_view name{};
@@ -66,7 +66,7 @@ struct request {
     std::optional<std::string_view> wakes{};  // acquire: see term_request
 };
 
-// What came out. Belongs to the session, so that it has somewhere to go when the caller has left.
+// The result of a request. Belongs to the session, so that it has somewhere to go when the caller has left.
 struct answer {
     fault failed = fault::none;
     grant_answer grant{};

@@ -62,8 +62,8 @@ public:
     {
     }
 
-    // A session, prepared for the request: an idle one, or a new one, or, when there are enough, the next to come back. Null: `refused`
-    // is timeout (none was free in time) or unavailable (too many were given up).
+    // Returns a session that is prepared for the request: an idle one, or a new one, or, when there are enough, the next to come back.
+    // Null: `refused` is timeout (none was free in time) or unavailable (too many were given up).
     session_pointer check_out(const request& wanted, time_point deadline, fault& refused)
     {
         std::unique_lock lock{mutex_};
@@ -91,7 +91,7 @@ public:
         }
     }
 
-    // For a call of a session that is out to wait, and has the lock. False: too many calls hang.
+    // Begins a call on a session that is out to wait, and has the lock. False: too many calls hang.
     bool check_out(const session_pointer& waiting, const request& wanted, time_point deadline)
     {
         const std::lock_guard lock{mutex_};
@@ -101,7 +101,7 @@ public:
         return true;
     }
 
-    // To wait for a lock, as long as it takes. Null: there are too many. One session stays for calls: to end the wait takes one.
+    // Takes out a session to wait for a lock. Null: there are too many. One session stays for calls: to end the wait takes one.
     session_pointer check_out_to_wait()
     {
         const std::lock_guard lock{mutex_};
@@ -194,7 +194,7 @@ public:
         release_where_idle();
     }
 
-    // Whether the last wake-up for the name came that was due. Names share a few places: one may be asked for too often.
+    // Whether the last due wake-up for the name came. Names share a few places: one may be asked for too often.
     [[nodiscard]] bool wakes_come(const session_lock_key& key) const noexcept { return !failed_wakes_[place_of(key)]; }
     void note_wake(const session_lock_key& key, bool came) noexcept { failed_wakes_[place_of(key)] = !came; }
 
@@ -305,7 +305,7 @@ private:
         return true;
     }
 
-    // Unless there is no use for it any longer, or no memory.
+    // Does nothing if there is no use for the session any longer, or no memory.
     void take_back(bounded_session& back)
     {
         if (closed_) return;
@@ -374,8 +374,8 @@ private:
         return std::chrono::steady_clock::now() - idle.idle_since < trusted_while_idle;
     }
 
-    // The one that has the lock which the request's end gives back, unless it was idle for long: renewals go to others meanwhile. Or the
-    // last that was used and has none, so that the others can do their chores. A suspect comes last. Null: none is idle.
+    // Picks the session with the lock that the request gives back, unless it was idle for long: renewals go to others meanwhile. Else picks
+    // the last one used that has no lock, so that the others can do their chores. A suspect comes last. Null: none is idle.
     session_pointer best_idle(const request& wanted) const
     {
         if (idle_.empty()) return nullptr;
@@ -397,7 +397,7 @@ private:
         return session;
     }
 
-    // It is idle.
+    // Makes an idle session.
     session_pointer make()
     {
         idle_.reserve(open_ + 1);  // so that to check in allocates nothing
@@ -409,7 +409,7 @@ private:
         return idle_.back();
     }
 
-    // Terms that were granted to single attempts, which get their locks a little later.
+    // Notes terms that were granted to single attempts. They get their locks a little later.
     void note_granted(const bounded_session& by, const request& wanted, const answer& answered) noexcept
     {
         if (wanted.what == operation::acquire && answered.failed == fault::none)
@@ -436,7 +436,7 @@ private:
         --waiting_;
     }
 
-    // One that is in no call.
+    // Ends a session that is in no call.
     void end(bounded_session& session)
     {
         locks_.forget(&session);
@@ -445,7 +445,8 @@ private:
         changed_.notify_one();
     }
 
-    // It is in no call, and no caller's: it gives a lock back, or is idle. Calls that wait for a session wait for one statement at most.
+    // Makes a session idle that is in no call and no caller's, or has it give a lock back. Calls that wait for a session wait for one
+    // statement at most.
     void settle(session_pointer session, bool after_chore = false)
     {
         session->last_return = ++uses_;

@@ -74,10 +74,10 @@ public:
         db_.in().replaced.assign(wanted.replaced);
     }
 
-    // Which connection it has, see session_lock; 0: none. Between calls.
+    // The number of its connection, see session_lock; 0: it has none. Called between calls.
     [[nodiscard]] std::uint64_t connection_number() const noexcept { return db_.is_open() ? lock_.connection_number() : 0; }
 
-    // After prepare(), what it is about; in a wait from any thread.
+    // The lock that the request is about, after prepare(). In a wait, any thread may call it.
     [[nodiscard]] session_lock& lock() noexcept { return lock_; }
 
     // Once after prepare(). Fills in the answer; an exception (std::bad_alloc) ends up there too.
@@ -266,7 +266,7 @@ private:
     // The request, as expiry by observation needs it.
     auto by() { return observer{db_.config()->seen(), name(), version(), &observations::now}; }
 
-    // Keeps what a flow came to.
+    // Keeps the result of a flow.
     template <class T>
     static fault keep(T& where, outcome<T> result)
     {

@@ -19,13 +19,13 @@ class session_lock {
 public:
     explicit session_lock(connection& on) noexcept : db_{on} {}
 
-    // For a new request.
+    // Called for a new request.
     void reset() noexcept
     {
         held_by_ = 0;
         cancelled_ = false;
     }
-    // Which lock the request is about. `held_by`: the connection that has it, where it is to be given back.
+    // Sets the lock that the request is about. `held_by`: the connection that has it, if it is to be given back.
     void set(const session_lock_key& key, std::uint64_t held_by = 0) noexcept
     {
         held_by_ = held_by;
@@ -40,7 +40,7 @@ public:
     // The number by which others can end the wait; 0: not known yet. Any thread may call it.
     [[nodiscard]] std::int64_t backend() const noexcept { return backend_; }
 
-    // Which connection the session has: the first, the second, ...; between calls.
+    // The number of the session's connection: the first, the second, ... Called between calls.
     [[nodiscard]] std::uint64_t connection_number() const noexcept { return connection_number_; }
     void begin_connection() noexcept
     {

@@ -5,7 +5,7 @@
 #include <leasehold/odbc/dialect/postgresql.hpp>
 #include <leasehold/odbc/dialect/sqlite.hpp>
 
-#include "detail/scripted_database.hpp"
+#include <unit/odbc/detail/flow/scripted_database.hpp>
 
 #include <boost/test/unit_test.hpp>
 

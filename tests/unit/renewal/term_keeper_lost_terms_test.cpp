@@ -140,7 +140,8 @@ using observed_scene = scene<observed, lh::manual_clock>;
 }  // namespace term_keeper_lost_terms_test
 
 template <>
-struct leasehold::renewal::runtime_traits<term_keeper_lost_terms_test::watched_clock> : leasehold::renewal::runtime_traits<leasehold::manual_clock> {
+struct leasehold::renewal::runtime_traits<term_keeper_lost_terms_test::watched_clock>
+    : leasehold::renewal::runtime_traits<leasehold::manual_clock> {
     using condition_variable = term_keeper_lost_terms_test::watched_condition;
 };
 

@@ -203,20 +203,20 @@ public:
     {
         validate_reason(reason);
         std::error_code ec;
-        const bool asked = request_handover(reason, ec);
+        const bool requested = request_handover(reason, ec);
         if (ec) this->attempts_.raise_failure(ec, "request_handover");
-        return asked;
+        return requested;
     }
 
     /// The same, reported in `ec`: does not throw.
     bool request_handover(std::string_view reason, std::error_code& ec) const noexcept
     {
         static_assert(handover_store<Store>, "this store keeps neither data nor requests of a term: it has to be a handover_store");
-        bool asked = false;
+        bool requested = false;
         ec = detail::refusal_of_data(reason);
         if constexpr (handover_store<Store>)
-            if (!ec) detail::catch_into(ec, [&] { asked = store().request_handover(name(), reason, ec); });
-        return asked && !ec;
+            if (!ec) detail::catch_into(ec, [&] { requested = store().request_handover(name(), reason, ec); });
+        return requested && !ec;
     }
 
     /// Runs `work` under the lease: one attempt, then the call, then the release.

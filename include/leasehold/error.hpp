@@ -88,7 +88,7 @@ class LEASEHOLD_SHARED store_error : public std::system_error {
 public:
     /// `doing` names the operation that failed, as in "try_acquire 'nightly'".
     store_error(std::error_code code, std::string_view doing, store_diagnostics diagnostics = {})
-        : std::system_error{code}, said_{std::make_shared<const said>(code, doing, std::move(diagnostics))}
+        : std::system_error{code}, details_{std::make_shared<const details>(code, doing, std::move(diagnostics))}
     {
     }
     /// Moving copies, so that a moved-from exception still has its message.
@@ -99,23 +99,23 @@ public:
 
     /// The library's own words first, then, in brackets, SQLSTATE, native code and the server's words, on one line. Control,
     /// bidirectional and invisible characters are escaped.
-    [[nodiscard]] const char* what() const noexcept override { return said_->what.c_str(); }
+    [[nodiscard]] const char* what() const noexcept override { return details_->what.c_str(); }
 
     /// The code, so that a function of an error code takes it.
     operator std::error_code() const noexcept { return code(); }
     /// Five characters, or empty if the store has none.
-    [[nodiscard]] std::string_view sqlstate() const noexcept { return said_->diagnostics.sqlstate; }
+    [[nodiscard]] std::string_view sqlstate() const noexcept { return details_->diagnostics.sqlstate; }
     /// The database's own error number; 0 if it has none.
-    [[nodiscard]] int native_error() const noexcept { return said_->diagnostics.native_error; }
+    [[nodiscard]] int native_error() const noexcept { return details_->diagnostics.native_error; }
     /// The message of the server or driver, which may repeat what was sent to it; escaped like what().
-    [[nodiscard]] std::string_view server_message() const noexcept { return said_->diagnostics.server_message; }
+    [[nodiscard]] std::string_view server_message() const noexcept { return details_->diagnostics.server_message; }
 
 private:
-    struct said {
-        said(std::error_code code, std::string_view doing, store_diagnostics of) : diagnostics{std::move(of)}
+    struct details {
+        details(std::error_code code, std::string_view doing, store_diagnostics reported) : diagnostics{std::move(reported)}
         {
-            for (std::string* each : {&diagnostics.sqlstate, &diagnostics.advice, &diagnostics.server_message})
-                *each = detail::printable(*each);
+            for (std::string* text : {&diagnostics.sqlstate, &diagnostics.advice, &diagnostics.server_message})
+                *text = detail::printable(*text);
             what = describe(code, doing, diagnostics);
         }
         std::string what;
@@ -139,7 +139,7 @@ private:
         return text;
     }
 
-    std::shared_ptr<const said> said_;  // shared, so that copying the exception can't throw
+    std::shared_ptr<const details> details_;  // shared, so that copying the exception can't throw
 };
 
 /// The term is over; its code is errc::lost.
@@ -205,17 +205,17 @@ template <class Exception>
 }
 
 // For a call of a store. The lack of memory or of a thread is this process's own: it is no store_error, whichever call met it.
-[[noreturn]] inline void raise_failed_call(std::error_code code, std::string_view doing, store_diagnostics said)
+[[noreturn]] inline void raise_failed_call(std::error_code code, std::string_view doing, store_diagnostics diagnostics)
 {
     if (code == std::make_error_code(std::errc::not_enough_memory)) throw_exception(std::bad_alloc{});
     if (code == std::make_error_code(std::errc::resource_unavailable_try_again))
         throw_exception(std::system_error{code, "leasehold: " + printable(doing)});
-    throw_exception(store_error{code, doing, std::move(said)});
+    throw_exception(store_error{code, doing, std::move(diagnostics)});
 }
 
-[[noreturn]] inline void raise_invalid(errc code, std::string_view why)
+[[noreturn]] inline void raise_invalid(errc code, std::string_view message)
 {
-    throw_exception(std::system_error{make_error_code(code), "leasehold: " + std::string{why}});
+    throw_exception(std::system_error{make_error_code(code), "leasehold: " + std::string{message}});
 }
 
 }  // namespace detail

@@ -73,11 +73,11 @@ namespace detail {
 inline constexpr std::string_view fire_record_begins = "leasehold fires ";
 
 // As in "2026-11-25T03:00:00.25Z".
-inline std::string written_time(fire_time of)
+inline std::string written_time(fire_time instant)
 {
-    const auto day = std::chrono::floor<std::chrono::days>(of);
+    const auto day = std::chrono::floor<std::chrono::days>(instant);
     const std::chrono::year_month_day date{day};
-    const std::chrono::hh_mm_ss<duration> time{of - day};
+    const std::chrono::hh_mm_ss<duration> time{instant - day};
     const auto digits = [](std::int64_t value, std::size_t count) {
         std::string text(count, '0');
         for (std::size_t i = count; i-- > 0; value /= 10) text[i] = static_cast<char>('0' + value % 10);
@@ -230,26 +230,26 @@ private:
 }  // namespace detail
 
 /// The record as a text, which read_fire_record() reads.
-[[nodiscard]] inline std::string to_text(const fire_record& of)
+[[nodiscard]] inline std::string to_text(const fire_record& record)
 {
     std::string text{detail::fire_record_begins};
     text += '1';
     const auto line = [&text](std::string_view key, std::string_view value) { text.append("\n").append(key).append(": ").append(value); };
-    line("schedule", of.schedule);
-    line("made by", detail::on_one_line(of.made_by));
-    if (of.passed) line("passed", detail::written_time(*of.passed));
-    if (of.last) {
-        line("fire", detail::written_time(of.last->fire));
-        line("completed", detail::written_time(of.last->completed_at));
-        line("owner", detail::on_one_line(of.last->owner));
+    line("schedule", record.schedule);
+    line("made by", detail::on_one_line(record.made_by));
+    if (record.passed) line("passed", detail::written_time(*record.passed));
+    if (record.last) {
+        line("fire", detail::written_time(record.last->fire));
+        line("completed", detail::written_time(record.last->completed_at));
+        line("owner", detail::on_one_line(record.last->owner));
     }
-    if (of.open) {
-        line("open", detail::written_time(of.open->fire));
-        line("attempts", std::to_string(of.open->attempts));
-        line("not before", detail::written_time(of.open->not_before));
+    if (record.open) {
+        line("open", detail::written_time(record.open->fire));
+        line("attempts", std::to_string(record.open->attempts));
+        line("not before", detail::written_time(record.open->not_before));
     }
     text += '\n';
-    if (of.text) text.append("text:\n").append(*of.text);
+    if (record.text) text.append("text:\n").append(*record.text);
     return text;
 }
 

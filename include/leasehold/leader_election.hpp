@@ -144,13 +144,13 @@ private:
 
     void step_down(detail::election_machine& machine, term_type& term, const std::stop_token& stop, bool threw)
     {
-        const auto [why, lost] = candidate_.ends(term, stop, threw);
-        if (lost) candidate_.notify(options().on_stepped_down, why);
+        const auto [reason, lost] = candidate_.ends(term, stop, threw);
+        if (lost) candidate_.notify(options().on_stepped_down, reason);
         std::error_code ignored;  // the store frees the lease at the latest when its time runs out
         term.release(ignored);
         const time_point at = candidate_.clock().now();
-        if (!lost) candidate_.notify(options().on_stepped_down, why);
-        candidate_.stepped_down(machine, at, why);
+        if (!lost) candidate_.notify(options().on_stepped_down, reason);
+        candidate_.stepped_down(machine, at, reason);
     }
 
     void pause(time_point until, const std::stop_token& stop)

@@ -62,7 +62,7 @@ public:
     {
         std::vector<set_member> members;
         members.reserve(leases_.size());
-        for (const Lease* each : leases_) members.push_back(member_of(*each));
+        for (const Lease* lease : leases_) members.push_back(member_of(*lease));
         order_ = order_of(members);
         guards_.resize(leases_.size());
     }
@@ -119,34 +119,34 @@ private:
         if constexpr (batch_acquiring_store<typename Lease::store_type>)
             if (end - begin > 1) return acquire_together(begin, end, all, ec);
         const std::size_t i = order_[begin];
-        auto tried = lease_access::attempts(*leases_[i]).attempt_once(ec);
-        guards_[i] = std::move(tried.guard);
-        too_late_ = tried.too_late;
+        auto result = lease_access::attempts(*leases_[i]).attempt_once(ec);
+        guards_[i] = std::move(result.guard);
+        too_late_ = result.too_late;
         return !guards_[i].empty();
     }
 
     bool acquire_together(std::size_t begin, std::size_t end, bool all, std::error_code& ec)
     {
         batch_attempt<Lease> together{end - begin};
-        std::vector<std::size_t> of;
-        of.reserve(end - begin);
+        std::vector<std::size_t> sent;
+        sent.reserve(end - begin);
         for (std::size_t k = begin; k < end; ++k) {
-            if (together.add(*leases_[order_[k]], {}, ec)) of.push_back(order_[k]);
+            if (together.add(*leases_[order_[k]], {}, ec)) sent.push_back(order_[k]);
             if (ec) failed_at(order_[k], false);
-            if (ec || (all && of.size() != k + 1 - begin)) return false;
+            if (ec || (all && sent.size() != k + 1 - begin)) return false;
         }
-        bool granted = of.size() == end - begin;
-        std::vector<bool> answered(of.size());
+        bool granted = sent.size() == end - begin;
+        std::vector<bool> answered(sent.size());
         std::optional<std::size_t> came_too_late;
-        together.send(of.size(), {}, ec, [&](std::size_t at, auto tried) {
+        together.send(sent.size(), {}, ec, [&](std::size_t at, auto result) {
             answered[at] = true;
-            guards_[of[at]] = std::move(tried.guard);
-            granted = granted && !guards_[of[at]].empty();
-            if (tried.too_late && !came_too_late) came_too_late = of[at];
+            guards_[sent[at]] = std::move(result.guard);
+            granted = granted && !guards_[sent[at]].empty();
+            if (result.too_late && !came_too_late) came_too_late = sent[at];
         });
         const auto first = std::ranges::find(answered, false);
         if (first != answered.end())
-            failed_at(of[static_cast<std::size_t>(first - answered.begin())], false);
+            failed_at(sent[static_cast<std::size_t>(first - answered.begin())], false);
         else if (came_too_late && ec == errc::store_timeout)
             failed_at(*came_too_late, true);
         return granted;
@@ -179,9 +179,9 @@ public:
         return std::ranges::all_of(order_, [&](std::size_t i) {
             failed_at(i, false);
             return visit<bool>(i, [&](auto& lease, auto& guard) {
-                auto tried = lease_access::attempts(lease).attempt_once(ec);
-                guard = std::move(tried.guard);
-                too_late_ = tried.too_late;
+                auto result = lease_access::attempts(lease).attempt_once(ec);
+                guard = std::move(result.guard);
+                too_late_ = result.too_late;
                 if (ec) failure_.note(lease.store(), ec, lease.name());
                 return !guard.empty() && !ec;
             });
@@ -288,7 +288,7 @@ auto set_of_range(Range& leases)
 {
     using lease_type = std::ranges::range_value_t<Range>;
     std::vector<lease_type*> all;
-    for (lease_type& each : leases) all.push_back(std::addressof(each));
+    for (lease_type& lease : leases) all.push_back(std::addressof(lease));
     return uniform_set<lease_type>{std::move(all)};
 }
 

@@ -28,9 +28,9 @@ class held_permit : public lease_parts<typename Pool::lease_type>::term {
 
 public:
     held_permit() noexcept = default;
-    held_permit(std::shared_ptr<Pool> pool, typename Pool::attempt_result tried) noexcept
-        : term_type{std::move(lease_access::body(tried.guard))}, pool_{this->empty() ? nullptr : std::move(pool)},
-          index_{tried.index}
+    held_permit(std::shared_ptr<Pool> pool, typename Pool::attempt_result result) noexcept
+        : term_type{std::move(lease_access::body(result.guard))}, pool_{this->empty() ? nullptr : std::move(pool)},
+          index_{result.index}
     {
     }
 

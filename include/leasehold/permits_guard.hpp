@@ -31,16 +31,16 @@ class held_permits : public held_set<typename Pool::lease_type> {
 
 public:
     held_permits() noexcept = default;
-    held_permits(std::shared_ptr<Pool> pool, typename Pool::some_result tried) noexcept
-        : set_type{std::move(lease_access::body(tried.guard))}, pool_{this->empty() ? nullptr : std::move(pool)},
-          indexes_{std::move(tried.indexes)}
+    held_permits(std::shared_ptr<Pool> pool, typename Pool::some_result result) noexcept
+        : set_type{std::move(lease_access::body(result.guard))}, pool_{this->empty() ? nullptr : std::move(pool)},
+          indexes_{std::move(result.indexes)}
     {
     }
 
     [[nodiscard]] fencing_token token() const noexcept
     {
         fencing_token least{};
-        for (const auto& each : this->guards()) least = least == fencing_token{} ? each.token() : std::min(least, each.token());
+        for (const auto& guard : this->guards()) least = least == fencing_token{} ? guard.token() : std::min(least, guard.token());
         return least;
     }
     [[nodiscard]] std::string_view name() const noexcept { return this->empty() ? std::string_view{} : std::string_view{pool_->name()}; }
@@ -109,7 +109,7 @@ public:
     {
         std::vector<fencing_token> all;
         all.reserve(size());
-        for (const auto& each : guards()) all.push_back(each.token());
+        for (const auto& guard : guards()) all.push_back(guard.token());
         return all;
     }
 

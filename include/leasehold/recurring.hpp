@@ -155,18 +155,18 @@ public:
     /// the checkpoint of the name leaves no room for a record; otherwise like basic_lease::try_acquire().
     [[nodiscard]] run_type try_begin() &
     {
-        failure why;
-        run_type run = begin(at_once(), why);
-        if (why.ec) raise(why, "try_begin");
+        failure error;
+        run_type run = begin(at_once(), error);
+        if (error.ec) raise(error, "try_begin");
         return run;
     }
     /// The same, reported in `ec`: does not throw.
     [[nodiscard]] run_type try_begin(std::error_code& ec) & noexcept
     {
-        failure why;
+        failure error;
         run_type run;
-        detail::catch_into(why.ec, [&] { run = begin(at_once(), why); });
-        ec = why.ec;
+        detail::catch_into(error.ec, [&] { run = begin(at_once(), error); });
+        ec = error.ec;
         return run;
     }
 
@@ -176,9 +176,9 @@ public:
     template <class Rep, class Period>
     [[nodiscard]] run_type try_begin_for(std::chrono::duration<Rep, Period> at_most, std::stop_token stop = {}) &
     {
-        failure why;
-        run_type run = begin_until(waiting::deadline_after(clock(), at_most), stop, why);
-        if (why.ec) raise(why, "try_begin_for");
+        failure error;
+        run_type run = begin_until(waiting::deadline_after(clock(), at_most), stop, error);
+        if (error.ec) raise(error, "try_begin_for");
         return run;
     }
     /// The same, reported in `ec`: does not throw. No error means that the time ran out, or that no fire is due.
@@ -191,10 +191,10 @@ public:
     template <class Rep, class Period>
     [[nodiscard]] run_type try_begin_for(std::chrono::duration<Rep, Period> at_most, std::stop_token stop, std::error_code& ec) & noexcept
     {
-        failure why;
+        failure error;
         run_type run;
-        detail::catch_into(why.ec, [&] { run = begin_until(waiting::deadline_after(clock(), at_most), stop, why); });
-        ec = why.ec;
+        detail::catch_into(error.ec, [&] { run = begin_until(waiting::deadline_after(clock(), at_most), stop, error); });
+        ec = error.ec;
         if (!ec && run.empty() && stop.stop_requested()) ec = std::make_error_code(std::errc::operation_canceled);
         return run;
     }
@@ -209,8 +209,8 @@ public:
     template <std::invocable<run_type&> Job>
     void run(const std::stop_token& stop, Job job)
     {
-        const failure why = run_until_refused(stop, job);
-        if (why.ec) raise(why, "run");
+        const failure error = run_until_refused(stop, job);
+        if (error.ec) raise(error, "run");
     }
     /// The same, reported in `ec`: throws only std::bad_alloc, and what a hook throws.
     template <std::invocable<run_type&> Job>
@@ -222,18 +222,18 @@ public:
     /// The last completed fire; empty if none ever was. One statement. Throws store_error when the store fails.
     [[nodiscard]] std::optional<completed_fire> last() const
     {
-        failure why;
-        std::optional<completed_fire> found = last_of(why);
-        if (why.ec) raise(why, "last");
+        failure error;
+        std::optional<completed_fire> found = last_of(error);
+        if (error.ec) raise(error, "last");
         return found;
     }
     /// The same, reported in `ec`: does not throw.
     [[nodiscard]] std::optional<completed_fire> last(std::error_code& ec) const noexcept
     {
-        failure why;
+        failure error;
         std::optional<completed_fire> found;
-        detail::catch_into(why.ec, [&] { found = last_of(why); });
-        ec = why.ec;
+        detail::catch_into(error.ec, [&] { found = last_of(error); });
+        ec = error.ec;
         return found;
     }
 
@@ -242,18 +242,18 @@ public:
     /// like try_begin().
     [[nodiscard]] fire_time next() const
     {
-        failure why;
-        const fire_time found = next_of(why);
-        if (why.ec) raise(why, "next");
+        failure error;
+        const fire_time found = next_of(error);
+        if (error.ec) raise(error, "next");
         return found;
     }
     /// The same, reported in `ec`: does not throw.
     [[nodiscard]] fire_time next(std::error_code& ec) const noexcept
     {
-        failure why;
+        failure error;
         fire_time found = no_fire;
-        detail::catch_into(why.ec, [&] { found = next_of(why); });
-        ec = why.ec;
+        detail::catch_into(error.ec, [&] { found = next_of(error); });
+        ec = error.ec;
         return found;
     }
 
@@ -357,12 +357,12 @@ private:
                 .rest = &rest};
     }
 
-    run_type begin_until(time_point deadline, const std::stop_token& stop, failure& why)
+    run_type begin_until(time_point deadline, const std::stop_token& stop, failure& error)
     {
         for (;;) {
             std::optional<detail::fire_step> rest;
-            run_type run = begin(waiting_until(deadline, stop, {}, rest), why);
-            if (!run.empty() || why.ec || stop.stop_requested() || clock().now() >= deadline) return run;
+            run_type run = begin(waiting_until(deadline, stop, {}, rest), error);
+            if (!run.empty() || error.ec || stop.stop_requested() || clock().now() >= deadline) return run;
             const std::optional<time_point> looks_at = worth_a_look(rest);
             if (!looks_at) return run;
             pause_until(std::min(*looks_at, deadline), stop);
@@ -388,46 +388,46 @@ private:
         return detail::next_fire_step(record, when_, rules, start, now);
     }
 
-    run_type begin(const manner& how, failure& why)
+    run_type begin(const manner& how, failure& error)
     {
-        if (!is_due(how, why)) return {};
-        guard_type guard = how.acquire(why.ec);
-        if (why.ec || guard.empty()) return {};
-        return begin_with(std::move(guard), how, why);
+        if (!is_due(how, error)) return {};
+        guard_type guard = how.acquire(error.ec);
+        if (error.ec || guard.empty()) return {};
+        return begin_with(std::move(guard), how, error);
     }
 
-    run_type begin_with(guard_type guard, const manner& how, failure& why)
+    run_type begin_with(guard_type guard, const manner& how, failure& error)
     {
         std::optional<fire_record> record = book_->known_to(guard.token());
-        if (!record) record = book_->read(guard.token(), why.ec);
+        if (!record) record = book_->read(guard.token(), error.ec);
         tell_news(how);
-        if (refused(record, why)) return {};
-        return under_the_lease(std::move(guard), std::move(*record), how, why);
+        if (refused(record, error)) return {};
+        return under_the_lease(std::move(guard), std::move(*record), how, error);
     }
 
-    bool is_due(const manner& how, failure& why)
+    bool is_due(const manner& how, failure& error)
     {
-        const bool due = looks_due(how, why);
+        const bool due = looks_due(how, error);
         tell_news(how);
         return due;
     }
 
     // By what is known; asks the store for what never was.
-    bool looks_due(const manner& how, failure& why)
+    bool looks_due(const manner& how, failure& error)
     {
-        fire_time now = book_->now(why.ec);
-        if (why.ec) return false;
+        fire_time now = book_->now(error.ec);
+        if (error.ec) return false;
         std::optional<fire_record> record = book_->known();
-        if (!record) record = book_->read({}, why.ec);
-        if (refused(record, why)) return false;
+        if (!record) record = book_->read({}, error.ec);
+        if (refused(record, error)) return false;
         if (book_->has_other_schedule(*record)) return true;  // to be replaced
         detail::fire_step step = step_at(*record, how, now);
         if (step.action != detail::fire_action::rest) {
-            now = book_->now_to_begin(why.ec);
-            if (why.ec) return false;
+            now = book_->now_to_begin(error.ec);
+            if (error.ec) return false;
             record = book_->known();
-            if (!record) record = book_->read({}, why.ec);
-            if (refused(record, why)) return false;
+            if (!record) record = book_->read({}, error.ec);
+            if (refused(record, error)) return false;
             if (book_->has_other_schedule(*record)) return true;
             step = step_at(*record, how, now);
         }
@@ -436,21 +436,21 @@ private:
     }
 
     // Whether this record, which was read or could not be, ends the call.
-    bool refused(const std::optional<fire_record>& record, failure& why) const
+    bool refused(const std::optional<fire_record>& record, failure& error) const
     {
-        if (!record && why.ec == errc::invalid_terms) why.refusal = book_->refusal();
-        if (record && !why.ec) why.refusal = book_->refusal(*record);
-        if (!why.refusal.empty()) why.ec = errc::invalid_terms;
-        return static_cast<bool>(why.ec);
+        if (!record && error.ec == errc::invalid_terms) error.refusal = book_->refusal();
+        if (record && !error.ec) error.refusal = book_->refusal(*record);
+        if (!error.refusal.empty()) error.ec = errc::invalid_terms;
+        return static_cast<bool>(error.ec);
     }
 
-    run_type under_the_lease(guard_type guard, fire_record record, const manner& how, failure& why)
+    run_type under_the_lease(guard_type guard, fire_record record, const manner& how, failure& error)
     {
         for (;;) {
             const fire_time now = book_->now_at_hand();
             if (book_->has_other_schedule(record)) {
                 fire_record next = detail::rescheduled(record, book_->schedule_text(), owner(), now);
-                if (!book_->write(guard.token(), record, next, why.ec)) return {};
+                if (!book_->write(guard.token(), record, next, error.ec)) return {};
                 const std::optional<open_fire> dropped = std::exchange(record, std::move(next)).open;
                 const recurring_options& options = book_->options();
                 if (dropped && options.on_missed && !tell({[&options, dropped] { options.on_missed(dropped->fire); }}, how)) return {};
@@ -465,7 +465,7 @@ private:
             const auto untold = hooks_for(record, step);
             // They are told before the attempt at this fire is noted: if one throws, no attempt is counted.
             const bool begins = step.action == detail::fire_action::begin && untold.empty();
-            if (!noted(guard, record, step, begins, why)) return {};
+            if (!noted(guard, record, step, begins, error)) return {};
             if (begins) return run_type{book_, std::move(guard), std::move(record), step};
             if (!tell(untold, how)) return {};
         }
@@ -481,8 +481,8 @@ private:
         // A purge may have removed the record.
         const std::optional<fire_time> passed = record.passed ? record.passed : book_->ever_passed();
         if (options.on_missed && passed)
-            for (const fire_time each : detail::missed_fires(*passed, when_, step))
-                hooks.push_back([&options, each] { options.on_missed(each); });
+            for (const fire_time fire : detail::missed_fires(*passed, when_, step))
+                hooks.push_back([&options, fire] { options.on_missed(fire); });
         if (options.on_given_up && step.given_up)
             hooks.push_back([&options, fire = *step.given_up] { options.on_given_up(fire); });
         return hooks;
@@ -500,14 +500,14 @@ private:
     }
 
     // Notes in the record what has to be there before the work, or which fires are not run.
-    bool noted(const guard_type& guard, fire_record& record, const detail::fire_step& step, bool begins, failure& why)
+    bool noted(const guard_type& guard, fire_record& record, const detail::fire_step& step, bool begins, failure& error)
     {
         if (begins && !detail::notes_beginning(record, book_->rules(), step)) {
             book_->knows_up_to(guard.token(), record);
             return true;
         }
         fire_record next = begins ? detail::begun(record, step) : detail::passed_by(record, step);
-        if (!book_->write(guard.token(), record, next, why.ec)) return false;
+        if (!book_->write(guard.token(), record, next, error.ec)) return false;
         record = std::move(next);
         return true;
     }
@@ -518,10 +518,10 @@ private:
         if (!how.told_later) book_->tell_news();
     }
 
-    [[nodiscard]] std::optional<fire_time> starts(failure& why)
+    [[nodiscard]] std::optional<fire_time> starts(failure& error)
     {
-        const fire_time now = book_->now(why.ec);
-        why.not_read = static_cast<bool>(why.ec);
+        const fire_time now = book_->now(error.ec);
+        error.not_read = static_cast<bool>(error.ec);
         return now;
     }
 
@@ -532,14 +532,14 @@ private:
         detail::backoff retry{book_->options().retry_min, book_->options().retry_max, waiting::random_seed(owner(), clock().now())};
         std::optional<fire_time> start;
         while (!stop.stop_requested()) {
-            failure why;
-            if (!start) start = starts(why);
+            failure error;
+            if (!start) start = starts(error);
             std::optional<detail::fire_step> rest;
-            run_type begun = why.ec ? run_type{} : begin(waiting_until(time_point::max(), stop, start, rest), why);
-            if (!why.refusal.empty()) return why;
-            if (why.ec) {
-                start = why.not_read ? std::nullopt : start;
-                report(why);
+            run_type begun = error.ec ? run_type{} : begin(waiting_until(time_point::max(), stop, start, rest), error);
+            if (!error.refusal.empty()) return error;
+            if (error.ec) {
+                start = error.not_read ? std::nullopt : start;
+                report(error);
                 pause_until(after(clock().now(), retry.next()), stop);
                 continue;
             }
@@ -562,20 +562,20 @@ private:
     bool carry_out(run_type begun, const std::stop_token& stop, Job& job)
     {
         const std::exception_ptr thrown = detail::thrown_by([&] { std::invoke(job, begun); });
-        failure why;
+        failure error;
         bool given_up = false;
         const recurring_options& options = book_->options();
         const fire_time fire = begun.fire();
         if (thrown && begun.held())
-            begun.fail(given_up, why.ec);
+            begun.fail(given_up, error.ec);
         else if (!thrown && begun.held() && begun.state_ == run_type::state::open)
-            complete(begun, stop, why);
+            complete(begun, stop, error);
         else if (!thrown && begun.state_ == run_type::state::in_transaction)
-            begun.is_open(why.ec);
+            begun.is_open(error.ec);
         book_->tell_news();
         if (given_up && options.on_given_up) options.on_given_up(fire);
         if (thrown && options.on_failed) options.on_failed(fire, thrown);
-        if (why.ec) report(why);
+        if (error.ec) report(error);
         return begun.settled();
     }
 
@@ -583,27 +583,27 @@ private:
     static detail::backoff pauses_of_completing(duration ttl) noexcept { return {ttl / 60, ttl / 12}; }
 
     // The work is done, and the lease may outlast a failure of the store: so it tries again, for a ttl.
-    void complete(run_type& begun, const std::stop_token& stop, failure& why)
+    void complete(run_type& begun, const std::stop_token& stop, failure& error)
     {
         const time_point until = after(clock().now(), book_->options().ttl);
         detail::backoff retry = pauses_of_completing(book_->options().ttl);
         for (;;) {
-            begun.complete_untold(why.ec);
-            if (!why.ec || !begun.held() || clock().now() >= until || stop.stop_requested()) return;
-            report(why);
+            begun.complete_untold(error.ec);
+            if (!error.ec || !begun.held() || clock().now() >= until || stop.stop_requested()) return;
+            report(error);
             pause_until(after(clock().now(), retry.next()), stop);
         }
     }
 
-    void report(const failure& why) const
+    void report(const failure& error) const
     {
-        if (book_->options().on_error) book_->options().on_error(detail::store_failure(store(), why.ec, "run", name()));
+        if (book_->options().on_error) book_->options().on_error(detail::store_failure(store(), error.ec, "run", name()));
     }
 
-    [[noreturn]] void raise(const failure& why, std::string_view operation) const
+    [[noreturn]] void raise(const failure& error, std::string_view operation) const
     {
-        if (!why.refusal.empty()) detail::raise_invalid(errc::invalid_terms, why.refusal);
-        detail::raise_store_failure(store(), why.ec, operation, name());
+        if (!error.refusal.empty()) detail::raise_invalid(errc::invalid_terms, error.refusal);
+        detail::raise_store_failure(store(), error.ec, operation, name());
     }
 
     static time_point after(time_point now, duration pause) noexcept
@@ -619,19 +619,19 @@ private:
         while (!stop.stop_requested() && clock().now() < until) clock().wait_until(to_wake, until);
     }
 
-    std::optional<completed_fire> last_of(failure& why) const
+    std::optional<completed_fire> last_of(failure& error) const
     {
-        const std::optional<fire_record> record = book_->look_up({}, why.ec);
-        if (!record && why.ec == errc::invalid_terms) why.refusal = book_->refusal();
+        const std::optional<fire_record> record = book_->look_up({}, error.ec);
+        if (!record && error.ec == errc::invalid_terms) error.refusal = book_->refusal();
         return record ? record->last : std::nullopt;
     }
 
-    fire_time next_of(failure& why) const
+    fire_time next_of(failure& error) const
     {
-        const fire_time now = book_->now(why.ec);
-        if (why.ec) return no_fire;
-        const std::optional<fire_record> record = book_->look_up({}, why.ec);
-        if (refused(record, why)) return no_fire;
+        const fire_time now = book_->now(error.ec);
+        if (error.ec) return no_fire;
+        const std::optional<fire_record> record = book_->look_up({}, error.ec);
+        if (refused(record, error)) return no_fire;
         if (!record->passed || book_->has_other_schedule(*record)) return when_.next(now);
         const detail::fire_step step = detail::next_fire_step(*record, when_, book_->rules(), now, now);
         return step.action == detail::fire_action::pass ? fire_time{when_.next(step.passed)} : step.fire;
@@ -652,15 +652,15 @@ struct recurring_access {
     using failure = typename Recurring::failure;
     using manner = typename Recurring::manner;
 
-    static auto& lease(Recurring& of) noexcept { return of.lease_; }
-    static auto& book(Recurring& of) noexcept { return *of.book_; }
-    static std::optional<fire_time> starts(Recurring& of, failure& why) { return of.starts(why); }
-    static bool is_due(Recurring& of, const manner& how, failure& why) { return of.is_due(how, why); }
-    static run_type begin_with(Recurring& of, guard_type guard, const manner& how, failure& why)
+    static auto& lease(Recurring& recurring) noexcept { return recurring.lease_; }
+    static auto& book(Recurring& recurring) noexcept { return *recurring.book_; }
+    static std::optional<fire_time> starts(Recurring& recurring, failure& error) { return recurring.starts(error); }
+    static bool is_due(Recurring& recurring, const manner& how, failure& error) { return recurring.is_due(how, error); }
+    static run_type begin_with(Recurring& recurring, guard_type guard, const manner& how, failure& error)
     {
-        return of.begin_with(std::move(guard), how, why);
+        return recurring.begin_with(std::move(guard), how, error);
     }
-    [[noreturn]] static void raise(const Recurring& of, const failure& why) { of.raise(why, "run"); }
+    [[noreturn]] static void raise(const Recurring& recurring, const failure& error) { recurring.raise(error, "run"); }
 
     static bool is_open(const run_type& begun) noexcept { return begun.state_ == run_type::state::open; }
     static bool is_in_transaction(const run_type& begun) noexcept { return begun.state_ == run_type::state::in_transaction; }

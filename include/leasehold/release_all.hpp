@@ -96,8 +96,8 @@ public:
                 const bool ours = answers_[i] == batch_answer::yes;
                 const std::error_code error = unknown ? (ec ? ec : make_error_code(errc::store_failure)) : std::error_code{};
                 if (unknown) failed(leaving_[i], error);
-                const auto said = unknown ? release_outcome::unknown : ours ? release_outcome::released : release_outcome::lost;
-                if (leaving_[i].keeper().has_ended(leaving_[i].term(), said, error) == release_outcome::released) ++released_;
+                const auto outcome = unknown ? release_outcome::unknown : ours ? release_outcome::released : release_outcome::lost;
+                if (leaving_[i].keeper().has_ended(leaving_[i].term(), outcome, error) == release_outcome::released) ++released_;
             }
             leaving_.clear();
             releases_.clear();

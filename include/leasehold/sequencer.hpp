@@ -125,13 +125,13 @@ static_assert(max_name_bytes == 190, "the messages above, and what is said of th
 
 /// The text of it, which read_sequencer() reads. Throws std::system_error with errc::invalid_name or errc::not_held (the token is less than
 /// 1) if it is of no term, and std::bad_alloc.
-[[nodiscard]] inline std::string to_text(const sequencer& of)
+[[nodiscard]] inline std::string to_text(const sequencer& value)
 {
-    validate_name(of.name);
-    if (of.token < fencing_token{1})
+    validate_name(value.name);
+    if (value.token < fencing_token{1})
         detail::raise_invalid(errc::not_held, "a sequencer must have the token of a term, which is at least 1");
     std::string text{detail::sequencer_begins};
-    text.append(std::to_string(of.token.value())).append(":").append(detail::percent_encoded(of.name));
+    text.append(std::to_string(value.token.value())).append(":").append(detail::percent_encoded(value.name));
     return text;
 }
 

@@ -193,8 +193,8 @@ public:
     void resize(Count count)
     {
         std::error_code ec;
-        const std::string why = runner_.resize(runner_type::checked(count), ec);
-        if (!why.empty()) detail::raise_invalid(ec == errc::held_closed ? errc::held_closed : errc::invalid_terms, why);
+        const std::string refusal = runner_.resize(runner_type::checked(count), ec);
+        if (!refusal.empty()) detail::raise_invalid(ec == errc::held_closed ? errc::held_closed : errc::invalid_terms, refusal);
         if (ec) detail::raise_store_failure(store(), ec, "resize", name());
     }
 
@@ -234,7 +234,7 @@ private:
         const std::stop_callback wake_when_stopped{stop, [this] { runner_.wake(); }};
         typename runner_type::session s{runner_};
         struct end_of_work {
-            runner_type& of;
+            runner_type& runner;
             typename runner_type::session& s;
             waker& sleeps_on;
             // Whatever ends run(): no work goes on without it.
@@ -246,9 +246,10 @@ private:
             {
                 bool over = false;
                 std::error_code ignored;
-                detail::catch_into(ignored, [&] { over = of.wind_up(s); });
+                detail::catch_into(ignored, [&] { over = runner.wind_up(s); });
                 // Also if that has failed for want of memory: it may be there again after a pause.
-                if (!over) detail::catch_into(ignored, [&] { of.clock().wait_until(sleeps_on, of.clock().now() + of.cycle()); });
+                if (!over)
+                    detail::catch_into(ignored, [&] { runner.clock().wait_until(sleeps_on, runner.clock().now() + runner.cycle()); });
                 return over;
             }
         } const at_end{runner_, s, sleep.on()};
@@ -274,7 +275,7 @@ private:
     template <class Work>
     void work_on(job_type& job, Work& work) noexcept
     {
-        std::string why;
+        std::string reason;
         bool failed = true;
 #if defined(__cpp_exceptions)
         try {
@@ -282,35 +283,35 @@ private:
             failed = false;
         }
         catch (const std::exception& e) {
-            why = e.what();
+            reason = e.what();
         }
         catch (...) {
-            why = "an exception that is no std::exception";
+            reason = "an exception that is no std::exception";
         }
 #else
         std::invoke(work, *job.shard);
         failed = false;
 #endif
-        runner_.finished(job, failed, std::move(why));
+        runner_.finished(job, failed, std::move(reason));
     }
 
-    // The rows of the group, as `of` reads them. Does not throw.
+    // Returns the rows of the group that `reads` finds. Does not throw.
     template <class Read>
-    auto read(std::error_code& ec, Read of) const noexcept
+    auto read(std::error_code& ec, Read reads) const noexcept
     {
-        decltype(of(ec)) all;
+        decltype(reads(ec)) all;
         ec.clear();
-        detail::catch_into(ec, [&] { all = of(ec); });
+        detail::catch_into(ec, [&] { all = reads(ec); });
         if (ec) all.clear();
         return all;
     }
 
-    // What `of(ec)` returns. Throws store_error.
+    // Returns what `reads(ec)` returns. Throws store_error.
     template <class Read>
-    auto read_or_raise(const char* what, Read of) const
+    auto read_or_raise(const char* what, Read reads) const
     {
         std::error_code ec;
-        auto all = of(ec);
+        auto all = reads(ec);
         if (ec) detail::raise_store_failure(store(), ec, what, name());
         return all;
     }
@@ -326,19 +327,19 @@ private:
     {
         const std::string members = group::members_of(name());
         std::map<std::string_view, seen_owner> owners;
-        for (const lease_record& each : records) {
-            if (!each.name.starts_with(members)) continue;
-            const group::member_words words = group::words_in(each.data).value_or(group::member_words{});
-            const bool gives_all_up = words.paused || each.handover_request.has_value();
-            owners.emplace(each.owner, seen_owner{std::string_view{each.name}.substr(members.size()), gives_all_up, words.count});
+        for (const lease_record& record : records) {
+            if (!record.name.starts_with(members)) continue;
+            const group::member_words words = group::words_in(record.data).value_or(group::member_words{});
+            const bool gives_all_up = words.paused || record.handover_request.has_value();
+            owners.emplace(record.owner, seen_owner{std::string_view{record.name}.substr(members.size()), gives_all_up, words.count});
         }
         const std::string prefix = group::prefix_of(name());
         std::vector<shard_view> all;
-        for (const lease_record& each : records) {
-            const std::optional<std::size_t> shard = group::shard_in(each.name, prefix);
-            if (!shard || each.owner.empty()) continue;
-            const auto owner = owners.find(each.owner);
-            all.push_back(view_of(*shard, each, owner == owners.end() ? seen_owner{each.owner} : owner->second));
+        for (const lease_record& record : records) {
+            const std::optional<std::size_t> shard = group::shard_in(record.name, prefix);
+            if (!shard || record.owner.empty()) continue;
+            const auto owner = owners.find(record.owner);
+            all.push_back(view_of(*shard, record, owner == owners.end() ? seen_owner{record.owner} : owner->second));
         }
         std::ranges::sort(all, {}, &shard_view::index);
         return all;
@@ -364,9 +365,9 @@ namespace detail {
 // What the asynchronous form needs of a group beyond its public interface.
 struct shard_group_access {
     template <class Group>
-    static auto& runner(Group& of) noexcept
+    static auto& runner(Group& group) noexcept
     {
-        return of.runner_;
+        return group.runner_;
     }
 };
 

@@ -38,9 +38,9 @@ public:
 
     template <class Leases>
         requires(!std::same_as<std::remove_const_t<Leases>, kept_leases>)
-    explicit kept_leases(Leases& of)
+    explicit kept_leases(Leases& leases)
     {
-        for (Lease& each : of) leases_.push_back(lease_access::share(each));
+        for (Lease& lease : leases) leases_.push_back(lease_access::share(lease));
     }
 
     [[nodiscard]] bool empty() const noexcept { return leases_.empty(); }
@@ -51,7 +51,7 @@ public:
     {
         std::vector<Lease*> all;
         all.reserve(leases_.size());
-        for (const auto& each : leases_) all.push_back(each.get());
+        for (const auto& lease : leases_) all.push_back(lease.get());
         return uniform_set<Lease>{std::move(all)};
     }
 
@@ -65,7 +65,7 @@ class kept_mixture {
 public:
     using result_of_all = lease_set_guard<Leases...>;
 
-    explicit kept_mixture(const Leases&... of) : leases_{lease_access::share(of)...} {}
+    explicit kept_mixture(const Leases&... leases) : leases_{lease_access::share(leases)...} {}
 
     [[nodiscard]] static constexpr bool empty() noexcept { return false; }
     [[nodiscard]] const auto& first() const noexcept { return *std::get<0>(leases_); }
@@ -73,7 +73,7 @@ public:
     // Throws std::system_error for a set that can't work.
     [[nodiscard]] auto set() const
     {
-        return std::apply([](const auto&... each) { return mixed_set<Leases...>{*each...}; }, leases_);
+        return std::apply([](const auto&... leases) { return mixed_set<Leases...>{*leases...}; }, leases_);
     }
 
 private:
@@ -126,8 +126,8 @@ auto initiate_acquire_some(Kept kept, Acquire acquire, Token&& token)
 template <class Kept, class Token>
 auto initiate_acquire_all(Kept kept, Token&& token)
 {
-    const auto acquire = [](const Kept& of, std::error_code& ec) {
-        auto set = of.set();
+    const auto acquire = [](const Kept& leases, std::error_code& ec) {
+        auto set = leases.set();
         return acquire_set(set, ec);
     };
     return initiate_acquire_some<typename Kept::result_of_all>(std::move(kept), acquire, std::forward<Token>(token));
@@ -180,8 +180,8 @@ auto async_try_acquire_each(Range&& leases, Token&& token)
 {
     using lease_type = std::ranges::range_value_t<Range>;
     using kept_type = detail::kept_leases<lease_type>;
-    const auto acquire = [](const kept_type& of, std::error_code& ec) {
-        auto set = of.set();
+    const auto acquire = [](const kept_type& kept, std::error_code& ec) {
+        auto set = kept.set();
         return detail::acquire_each(set, ec);
     };
     return detail::initiate_acquire_some<typename kept_type::result_of_each>(kept_type{leases}, acquire, std::forward<Token>(token));

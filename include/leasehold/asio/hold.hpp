@@ -51,8 +51,8 @@ public:
 
     class wait {
     public:
-        wait(const acquirable_hold& of, time_point deadline, waker& to_wake, waiting::ticket_limit* limit)
-            : waits_{*of.store_, of.name_, of.period_, of.reason_, of.clock_, deadline - of.clock_.now(), to_wake, limit}
+        wait(const acquirable_hold& hold, time_point deadline, waker& to_wake, waiting::ticket_limit* limit)
+            : waits_{*hold.store_, hold.name_, hold.period_, hold.reason_, hold.clock_, deadline - hold.clock_.now(), to_wake, limit}
         {
         }
 

@@ -130,8 +130,8 @@ private:
 
         void operator()() const noexcept
         {
-            work->on_strand([of = signal](auto&) {
-                if (const auto waiting = of.lock()) waiting->emit(net::cancellation_type::terminal);
+            work->on_strand([signal = signal](auto&) {
+                if (const auto waiting = signal.lock()) waiting->emit(net::cancellation_type::terminal);
             });
         }
     };
@@ -158,7 +158,7 @@ net::awaitable<void> work_until_over(Term& term, cancellable_work<Executor>& can
 {
     if (!term.held()) co_return;  // the cancellation would come after the first part of the work
     const std::stop_callback at_end{term.stop_token(), [&cancels] { cancels.cancel(); }};
-    auto begins = [](Term& of, Work& does) -> net::awaitable<void> { co_await std::invoke(does, of); };
+    auto begins = [](Term& current, Work& does) -> net::awaitable<void> { co_await std::invoke(does, current); };
     try {
         co_await net::co_spawn(cancels.strand(), begins(term, work), net::bind_cancellation_slot(cancels.slot(), net::use_awaitable));
     } catch (const net_system_error& e) {
@@ -213,8 +213,8 @@ private:
     // The looks go on no longer than a campaign that ends with an exception.
     template <class Executor>
     struct over_at_end {
-        looking_around<Executor>& of;
-        ~over_at_end() { of.campaign_is_over = true; }
+        looking_around<Executor>& looks;
+        ~over_at_end() { looks.campaign_is_over = true; }
     };
 
     // From time to time, while the campaign waits with its place in the queue.
@@ -242,7 +242,7 @@ private:
     static net::awaitable<void> campaign(candidate<Lease>& self, election_machine& machine, election_stop<Executor>& end, Work& work)
     {
         using guard_type = typename Lease::guard_type;
-        const auto why = std::make_shared<std::optional<store_error>>();
+        const auto failure = std::make_shared<std::optional<store_error>>();
         const auto was_busy = std::make_shared<bool>(false);
         const auto looks = std::make_shared<looking_around<Executor>>(end);
         const over_at_end<Executor> at_end{*looks};
@@ -259,7 +259,7 @@ private:
             looks->is_over = true;
         }
         const auto begins = [&](auto handler) {
-            initiate_acquire(acquirable_lease<Lease>{self.lease(), why, "campaign", was_busy}, no_deadline,
+            initiate_acquire(acquirable_lease<Lease>{self.lease(), failure, "campaign", was_busy}, no_deadline,
                              net::bind_cancellation_slot(cancels.slot(), std::move(handler)));
         };
         auto got = co_await reply_to<guard_type>(begins);
@@ -273,8 +273,8 @@ private:
         else if (got.ec && got.ec != aborted()) {
             if (*was_busy) machine.busy();
             machine.failed(self.clock().now());
-            if (!*why) why->emplace(got.ec, "campaign '" + self.lease().name() + "'");
-            self.notify(self.options().on_error, **why);
+            if (!*failure) failure->emplace(got.ec, "campaign '" + self.lease().name() + "'");
+            self.notify(self.options().on_error, **failure);
         }
     }
 
@@ -325,8 +325,8 @@ void start_until_stopped(Handler&& handler, Begin begin)
     using executor_type = executor_of_t<std::decay_t<Handler>>;
     const auto end = std::make_shared<election_stop<executor_type>>(executor_of(handler));
     if (auto slot = net::get_associated_cancellation_slot(handler); slot.is_connected())
-        slot.assign([of = std::weak_ptr<cancellable>{end}](net::cancellation_type) {
-            if (const auto running = of.lock()) running->cancel();
+        slot.assign([end = std::weak_ptr<cancellable>{end}](net::cancellation_type) {
+            if (const auto running = end.lock()) running->cancel();
         });
     const auto strand = end->work()->strand();
     auto ended = [end, handler = std::decay_t<Handler>{std::forward<Handler>(handler)}](std::exception_ptr thrown) mutable {
@@ -343,9 +343,9 @@ void start_until_stopped(Handler&& handler, Begin begin)
 template <class Loop>
 struct start_loop {
     template <class Handler, class Subject, class Work>
-    void operator()(Handler&& handler, Subject* of, Work work) const
+    void operator()(Handler&& handler, Subject* subject, Work work) const
     {
-        start_until_stopped(std::forward<Handler>(handler), [&](auto end) { return Loop::run(*of, end, std::move(work)); });
+        start_until_stopped(std::forward<Handler>(handler), [&](auto end) { return Loop::run(*subject, end, std::move(work)); });
     }
 };
 

@@ -48,128 +48,129 @@ class async_recurring {
 
 public:
     template <class Executor, class Job>
-    static net::awaitable<void> run(Recurring& of, std::shared_ptr<election_stop<Executor>> end, Job job)
+    static net::awaitable<void> run(Recurring& recurring, std::shared_ptr<election_stop<Executor>> end, Job job)
     {
         const std::stop_token stop = end->token();
-        lease_access::keeper(access::lease(of)).attach_engine();
-        const recurring_options& options = access::book(of).options();
-        backoff retry{options.retry_min, options.retry_max, waiting::random_seed(of.owner(), now(of))};
+        lease_access::keeper(access::lease(recurring)).attach_engine();
+        const recurring_options& options = access::book(recurring).options();
+        backoff retry{options.retry_min, options.retry_max, waiting::random_seed(recurring.owner(), now(recurring))};
         std::optional<fire_time> start;
         while (!stop.stop_requested()) {
-            attempt tried;
-            co_await begin(of, start, *end, tried);
-            const std::exception_ptr thrown = thrown_by([&] { tell(of, tried.told); });
-            if (thrown || stop.stop_requested()) co_await give_back(of, tried.run);
+            beginning outcome;
+            co_await begin(recurring, start, *end, outcome);
+            const std::exception_ptr thrown = thrown_by([&] { tell(recurring, outcome.hooks); });
+            if (thrown || stop.stop_requested()) co_await give_back(recurring, outcome.run);
             if (thrown) std::rethrow_exception(thrown);
-            if (tried.failed.why.ec) {
-                if (tried.failed.why.not_read) start.reset();
-                report(of, tried.failed);
+            if (outcome.failed.error.ec) {
+                if (outcome.failed.error.not_read) start.reset();
+                report(recurring, outcome.failed);
                 co_await pause(*end, retry.next());
                 continue;
             }
-            if (!tried.run.empty() && !co_await carry_out(of, tried.run, *end, job)) {
+            if (!outcome.run.empty() && !co_await carry_out(recurring, outcome.run, *end, job)) {
                 co_await pause(*end, retry.next());
                 continue;
             }
             retry.reset();
-            if (tried.rest) co_await pause(*end, left_until(of, access::book(of).local(tried.rest->until)));
+            if (outcome.rest) co_await pause(*end, left_until(recurring, access::book(recurring).local(outcome.rest->until)));
         }
     }
 
 private:
     // A failure, and what the store has said about it on the thread that has called it.
     struct told_failure {
-        typename access::failure why{};
-        std::optional<store_error> said{};
+        typename access::failure error{};
+        std::optional<store_error> exception{};
 
-        void note(const Recurring& of)
+        void note(const Recurring& recurring)
         {
-            if (why.ec && why.refusal.empty()) said.emplace(store_failure(of.store(), why.ec, "run", of.name()));
+            if (error.ec && error.refusal.empty()) exception.emplace(store_failure(recurring.store(), error.ec, "run", recurring.name()));
         }
     };
 
-    struct attempt {
+    struct beginning {
         told_failure failed{};
         run_type run{};
         std::optional<fire_step> rest{};
-        std::vector<std::function<void()>> told{};  // hooks, for the strand
+        std::vector<std::function<void()>> hooks{};  // to call on the strand
 
-        attempt() = default;
-        attempt(const attempt&) = delete;
-        attempt& operator=(const attempt&) = delete;
-        ~attempt() { drop(run); }  // of a coroutine that is never resumed
+        beginning() = default;
+        beginning(const beginning&) = delete;
+        beginning& operator=(const beginning&) = delete;
+        ~beginning() { drop(run); }  // of a coroutine that is never resumed
     };
 
-    static time_point now(Recurring& of) noexcept { return access::book(of).clock().now(); }
+    static time_point now(Recurring& recurring) noexcept { return access::book(recurring).clock().now(); }
 
-    static duration left_until(Recurring& of, time_point until) noexcept
+    static duration left_until(Recurring& recurring, time_point until) noexcept
     {
-        return until == time_point::max() ? duration::max() : until - now(of);
+        return until == time_point::max() ? duration::max() : until - now(recurring);
     }
 
     // call() on a thread that may wait for the store. A call that could not be started, or threw, is a failure too.
     template <class Call>
-    static net::awaitable<void> on_store(Recurring& of, renewal::call_order order, told_failure& failed, Call call)
+    static net::awaitable<void> on_store(Recurring& recurring, renewal::call_order order, told_failure& failed, Call call)
     {
-        const auto answer = co_await reply_of_store<bool>(access::lease(of), order, [&of, &failed, &call](std::error_code&) {
+        const auto answer = co_await reply_of_store<bool>(access::lease(recurring), order, [&recurring, &failed, &call](std::error_code&) {
             call();
-            failed.note(of);
+            failed.note(recurring);
             return true;
         });
-        if (answer.ec && !failed.why.ec) failed.why.ec = answer.ec;
+        if (answer.ec && !failed.error.ec) failed.error.ec = answer.ec;
     }
 
     template <class Executor>
-    static net::awaitable<void> begin(Recurring& of, std::optional<fire_time>& start, election_stop<Executor>& end, attempt& tried)
+    static net::awaitable<void> begin(Recurring& recurring, std::optional<fire_time>& start, election_stop<Executor>& end,
+                                      beginning& outcome)
     {
-        typename access::failure& why = tried.failed.why;
-        typename access::manner how{.acquire = {}, .start = {}, .rest = &tried.rest, .told_later = &tried.told};
+        typename access::failure& error = outcome.failed.error;
+        typename access::manner how{.acquire = {}, .start = {}, .rest = &outcome.rest, .told_later = &outcome.hooks};
         bool due = false;
-        co_await on_store(of, renewal::call_order::second, tried.failed, [&] {
-            if (!start) start = access::starts(of, why);
+        co_await on_store(recurring, renewal::call_order::second, outcome.failed, [&] {
+            if (!start) start = access::starts(recurring, error);
             how.start = start;
-            due = !why.ec && access::is_due(of, how, why);
+            due = !error.ec && access::is_due(recurring, how, error);
         });
-        if (!due || why.ec) co_return;
-        auto guard = co_await acquire(of, end, tried.failed);
+        if (!due || error.ec) co_return;
+        auto guard = co_await acquire(recurring, end, outcome.failed);
         if (guard.empty()) co_return;
-        co_await on_store(of, renewal::call_order::first, tried.failed,
-                          [&] { tried.run = access::begin_with(of, std::move(guard), how, why); });
+        co_await on_store(recurring, renewal::call_order::first, outcome.failed,
+                          [&] { outcome.run = access::begin_with(recurring, std::move(guard), how, error); });
     }
 
-    static void tell(Recurring& of, const std::vector<std::function<void()>>& told)
+    static void tell(Recurring& recurring, const std::vector<std::function<void()>>& hooks)
     {
-        for_each_then_throw(told, [](const auto& tells) { tells(); });
-        access::book(of).tell_news();
+        for_each_then_throw(hooks, [](const auto& hook) { hook(); });
+        access::book(recurring).tell_news();
     }
 
     // No job is run: the fire, if one was begun, is open again, with as many attempts as before.
-    static net::awaitable<void> give_back(Recurring& of, run_type& begun)
+    static net::awaitable<void> give_back(Recurring& recurring, run_type& begun)
     {
         told_failure ignored;
-        if (!begun.empty()) co_await on_store(of, renewal::call_order::first, ignored, [&] { drop(begun); });
+        if (!begun.empty()) co_await on_store(recurring, renewal::call_order::first, ignored, [&] { drop(begun); });
     }
 
     // Waits for the lease. Empty: it is to stop, or there is a failure.
     template <class Executor>
-    static net::awaitable<guard_type> acquire(Recurring& of, election_stop<Executor>& end, told_failure& failed)
+    static net::awaitable<guard_type> acquire(Recurring& recurring, election_stop<Executor>& end, told_failure& failed)
     {
-        const auto said = std::make_shared<std::optional<store_error>>();
+        const auto exception = std::make_shared<std::optional<store_error>>();
         const end_of_wait<Executor> cancels{end};
         auto got = co_await reply_to<guard_type>([&](auto handler) {
-            initiate_acquire(acquirable_lease<typename Recurring::lease_type>{access::lease(of), said, "run"}, no_deadline,
+            initiate_acquire(acquirable_lease<typename Recurring::lease_type>{access::lease(recurring), exception, "run"}, no_deadline,
                              net::bind_cancellation_slot(cancels.slot(), std::move(handler)));
         });
         if (got.ec && got.ec != aborted()) {
-            failed.why.ec = got.ec;
-            if (*said) failed.said.emplace(**said);
+            failed.error.ec = got.ec;
+            if (*exception) failed.exception.emplace(**exception);
         }
         co_return std::move(got.value);
     }
 
     // False: the outcome was not noted, so the fire may be due again at once. Takes the run, unless there is no memory to begin.
     template <class Executor, class Job>
-    static net::awaitable<bool> carry_out(Recurring& of, run_type& taken, election_stop<Executor>& end, Job& job)
+    static net::awaitable<bool> carry_out(Recurring& recurring, run_type& taken, election_stop<Executor>& end, Job& job)
     {
         run_type begun = std::move(taken);
         std::exception_ptr thrown;
@@ -188,33 +189,33 @@ private:
         told_failure failed;
         bool given_up = false;
         if (thrown && begun.held())
-            co_await on_store(of, renewal::call_order::first, failed, [&] { access::fail(begun, given_up, failed.why.ec); });
+            co_await on_store(recurring, renewal::call_order::first, failed, [&] { access::fail(begun, given_up, failed.error.ec); });
         else if (!thrown && !cancelled && begun.held() && access::is_open(begun))
-            co_await complete(of, begun, end, failed);
+            co_await complete(recurring, begun, end, failed);
         else if (!thrown && access::is_in_transaction(begun))
-            co_await on_store(of, renewal::call_order::first, failed, [&] { access::settle(begun, failed.why.ec); });
+            co_await on_store(recurring, renewal::call_order::first, failed, [&] { access::settle(begun, failed.error.ec); });
         told_failure ignored;
-        co_await on_store(of, renewal::call_order::first, ignored, [&] { begun.release(ignored.why.ec); });
-        const recurring_options& options = access::book(of).options();
-        access::book(of).tell_news();
+        co_await on_store(recurring, renewal::call_order::first, ignored, [&] { begun.release(ignored.error.ec); });
+        const recurring_options& options = access::book(recurring).options();
+        access::book(recurring).tell_news();
         if (given_up && options.on_given_up) options.on_given_up(fire);
         if (thrown && options.on_failed) options.on_failed(fire, thrown);
-        if (failed.why.ec) report(of, failed);
+        if (failed.error.ec) report(recurring, failed);
         co_return access::settled(begun);
     }
 
     // As in run(): again after a failure, for a ttl.
     template <class Executor>
-    static net::awaitable<void> complete(Recurring& of, run_type& begun, election_stop<Executor>& end, told_failure& failed)
+    static net::awaitable<void> complete(Recurring& recurring, run_type& begun, election_stop<Executor>& end, told_failure& failed)
     {
-        const duration ttl = access::book(of).options().ttl;
-        const time_point until = access::after(now(of), ttl);
+        const duration ttl = access::book(recurring).options().ttl;
+        const time_point until = access::after(now(recurring), ttl);
         backoff retry = access::pauses_of_completing(ttl);
         for (;;) {
             failed = {};
-            co_await on_store(of, renewal::call_order::first, failed, [&] { access::complete(begun, failed.why.ec); });
-            if (!failed.why.ec || !begun.held() || now(of) >= until || end.token().stop_requested()) co_return;
-            report(of, failed);
+            co_await on_store(recurring, renewal::call_order::first, failed, [&] { access::complete(begun, failed.error.ec); });
+            if (!failed.error.ec || !begun.held() || now(recurring) >= until || end.token().stop_requested()) co_return;
+            report(recurring, failed);
             co_await pause(end, retry.next());
         }
     }
@@ -224,16 +225,16 @@ private:
     static net::awaitable<void> carried_out(run_type& begun, const std::stop_token& lost, election_stop<Executor>& end, Job& job)
     {
         const end_of_wait<Executor> cancels{end, lost};
-        auto begins = [](run_type& of, Job& works) -> net::awaitable<void> { co_await std::invoke(works, of); };
+        auto begins = [](run_type& run, Job& works) -> net::awaitable<void> { co_await std::invoke(works, run); };
         co_await net::co_spawn(end.work()->strand(), begins(begun, job), net::bind_cancellation_slot(cancels.slot(), net::use_awaitable));
     }
 
-    static void report(Recurring& of, const told_failure& failed)
+    static void report(Recurring& recurring, const told_failure& failed)
     {
-        if (!failed.why.refusal.empty()) access::raise(of, failed.why);
-        const auto& hook = access::book(of).options().on_error;
+        if (!failed.error.refusal.empty()) access::raise(recurring, failed.error);
+        const auto& hook = access::book(recurring).options().on_error;
         if (!hook) return;
-        hook(failed.said ? *failed.said : store_failure(of.store(), failed.why.ec, "run", of.name()));
+        hook(failed.exception ? *failed.exception : store_failure(recurring.store(), failed.error.ec, "run", recurring.name()));
     }
 };
 
@@ -253,14 +254,14 @@ private:
 /// Lifetime: the recurring must outlive the operation. While it runs, nobody else may begin fires with that recurring.
 template <lease_store Store, schedule Schedule, lease_clock Clock, owner_id OwnerId, renew_policy RenewPolicy, class Job, class Token>
     requires std::invocable<Job&, typename recurring<Store, Schedule, Clock, OwnerId, RenewPolicy>::run_type&>
-auto async_run_recurring(recurring<Store, Schedule, Clock, OwnerId, RenewPolicy>& of, Job job, Token&& token)
+auto async_run_recurring(recurring<Store, Schedule, Clock, OwnerId, RenewPolicy>& recurring_job, Job job, Token&& token)
 {
     using recurring_type = recurring<Store, Schedule, Clock, OwnerId, RenewPolicy>;
     using run_type = typename recurring_type::run_type;
     static_assert(std::same_as<std::invoke_result_t<Job&, run_type&>, detail::net::awaitable<void>>,
                   "async_run_recurring needs a function of a run_type& that returns an awaitable<void>");
     return detail::net::async_initiate<Token, void(std::exception_ptr)>(detail::start_loop<detail::async_recurring<recurring_type>>{},
-                                                                        token, std::addressof(of), std::move(job));
+                                                                        token, std::addressof(recurring_job), std::move(job));
 }
 
 }  // namespace leasehold::inline v0

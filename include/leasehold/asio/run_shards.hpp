@@ -53,8 +53,8 @@ public:
     /// For a waker, with the alarm as the context.
     static void ring(void* alarm) noexcept
     {
-        const shard_alarm& of = *static_cast<shard_alarm*>(alarm);
-        of.work_->on_strand([timer = std::weak_ptr<net::steady_timer>{of.timer_}](auto&) {
+        const shard_alarm& self = *static_cast<shard_alarm*>(alarm);
+        self.work_->on_strand([timer = std::weak_ptr<net::steady_timer>{self.timer_}](auto&) {
             if (const auto waiting = timer.lock()) waiting->cancel();
         });
     }
@@ -78,8 +78,8 @@ public:
     ~forgotten_shards()
     {
         guards_to_release<guard_type> left{release_limit{max_release_time}};
-        for (const auto& each : jobs_) {
-            guard_type guard = shard_access::take_guard(*each.second->shard);
+        for (const auto& [index, job] : jobs_) {
+            guard_type guard = shard_access::take_guard(*job->shard);
             left.add(guard);
         }
         left.send();
@@ -132,15 +132,15 @@ private:
 
     static void tell_end(Runner& runner, job_type& job, const std::exception_ptr& thrown)
     {
-        std::string why;
+        std::string reason;
         try {
             if (thrown) std::rethrow_exception(thrown);
         } catch (const std::exception& e) {
-            why = e.what();
+            reason = e.what();
         } catch (...) {
-            why = "an exception that is no std::exception";
+            reason = "an exception that is no std::exception";
         }
-        runner.finished(job, thrown != nullptr, std::move(why));
+        runner.finished(job, thrown != nullptr, std::move(reason));
     }
 
     Runner* runner_;
@@ -175,17 +175,17 @@ struct async_shards {
         };
         std::error_code failure;  // there was no memory, or no thread: all work ends, and then the operation
         for (;;) {
-            const auto said = co_await reply_of_store<step_result>(engine, renewal::call_order::second, steps);
-            if (said.ec) {
-                if (!failure) failure = said.ec;
+            const auto reply = co_await reply_of_store<step_result>(engine, renewal::call_order::second, steps);
+            if (reply.ec) {
+                if (!failure) failure = reply.ec;
                 if (!session) break;
                 end->cancel();
-            } else if (said.value.over) {
-                runner.raise_if(said.value.refusal);
+            } else if (reply.value.over) {
+                runner.raise_if(reply.value.refusal);
                 break;
             }
             if (sleep.on().take()) continue;
-            const duration rest = said.ec ? duration{between_failures} : said.value.next - runner.clock().now();
+            const duration rest = reply.ec ? duration{between_failures} : reply.value.next - runner.clock().now();
             alarm.timer().expires_after(std::chrono::ceil<net::steady_timer::duration>(std::min<duration>(rest, std::chrono::hours{1})));
             net_error_code ignored;
             co_await alarm.timer().async_wait(net::redirect_error(net::use_awaitable, ignored));

@@ -93,8 +93,8 @@ public:
 
 private:
     struct cancel_it {
-        held_run& of;
-        void operator()() const noexcept { of.cancel(); }
+        held_run& run;
+        void operator()() const noexcept { run.cancel(); }
     };
 
     [[nodiscard]] std::exception_ptr loss() const
@@ -146,7 +146,7 @@ struct told_after_release {
     void operator()(std::error_code, release_outcome)
     {
         if (auto slot = net::get_associated_cancellation_slot(handler); slot.is_connected()) slot.clear();
-        std::apply([this](auto&... each) { std::move(handler)(std::move(thrown), std::move(each)...); }, results);
+        std::apply([this](auto&... result) { std::move(handler)(std::move(thrown), std::move(result)...); }, results);
     }
 
     Handler handler;
@@ -189,16 +189,16 @@ struct start_run_while_held {
         const auto run = std::make_shared<run_type>(std::move(guard), executor_of(handler));
         const auto strand = run->work().strand();
         if (auto slot = net::get_associated_cancellation_slot(handler); slot.is_connected())
-            slot.assign([of = std::weak_ptr<cancellable>{run}](net::cancellation_type) {
-                if (const auto running = of.lock()) running->cancel();
+            slot.assign([run = std::weak_ptr<cancellable>{run}](net::cancellation_type) {
+                if (const auto running = run.lock()) running->cancel();
             });
         end_of_run<std::decay_t<Handler>, run_type> ended{std::forward<Handler>(handler), run};
         if (!run->held()) return ended_before_start<Work>(ended);
         // On the strand, so that a function that begins the work runs there, too, and so that no loss comes before the work can be
         // cancelled.
-        auto coroutine = [](auto of, Work begins) -> work_coroutine<Work> {
-            of->start();
-            co_return co_await begin_work(begins, of->stop_token());
+        auto coroutine = [](auto running, Work begins) -> work_coroutine<Work> {
+            running->start();
+            co_return co_await begin_work(begins, running->stop_token());
         };
         net::co_spawn(strand, coroutine(run, std::move(work)),
                       net::bind_cancellation_slot(run->work().slot(), net::bind_executor(strand, std::move(ended))));

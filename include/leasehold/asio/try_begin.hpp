@@ -30,22 +30,22 @@ class acquirable_fire {
 public:
     using guard_type = typename Recurring::run_type;
 
-    explicit acquirable_fire(Recurring& of) : of_{&of}, lease_{steps::lease_of(of)} {}
+    explicit acquirable_fire(Recurring& recurring) : recurring_{&recurring}, lease_{steps::lease_of(recurring)} {}
 
     [[nodiscard]] const auto& clock() const noexcept { return lease_.clock(); }
     [[nodiscard]] auto engine() const { return lease_.engine(); }
-    [[nodiscard]] guard_type attempt(std::error_code& ec) const { return of_->try_begin(ec); }
+    [[nodiscard]] guard_type attempt(std::error_code& ec) const { return recurring_->try_begin(ec); }
 
     class wait : public steps {
     public:
-        wait(const acquirable_fire& of, time_point deadline, waker& to_wake, waiting::ticket_limit* limit)
-            : steps{*of.of_, of.lease_, deadline, to_wake, limit}
+        wait(const acquirable_fire& fire, time_point deadline, waker& to_wake, waiting::ticket_limit* limit)
+            : steps{*fire.recurring_, fire.lease_, deadline, to_wake, limit}
         {
         }
     };
 
 private:
-    Recurring* of_;
+    Recurring* recurring_;
     lease_right lease_;
 };
 

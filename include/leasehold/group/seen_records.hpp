@@ -34,21 +34,21 @@ public:
     {
         const std::string members = members_of(name);
         look_.me = nobody;
-        for (const lease_record& each : records) {
-            if (each.owner.empty() || each.is_hold() || !std::string_view{each.name}.starts_with(members)) continue;
-            const std::string_view id = std::string_view{each.name}.substr(members.size());
+        for (const lease_record& record : records) {
+            if (record.owner.empty() || record.is_hold() || !std::string_view{record.name}.starts_with(members)) continue;
+            const std::string_view id = std::string_view{record.name}.substr(members.size());
             // A member that an operator has asked to go is paused as long as it lives: its host is being emptied.
-            const bool asked_to_go = each.handover_request.has_value();
-            if (each.owner == mine.owner)
+            const bool asked_to_go = record.handover_request.has_value();
+            if (record.owner == mine.owner)
                 add_me(id, mine, asked_to_go);
             else
-                add(id, each.owner, words_in(each.data).value_or(takes_nothing), mine.words.count, asked_to_go);
+                add(id, record.owner, words_in(record.data).value_or(takes_nothing), mine.words.count, asked_to_go);
         }
         if (look_.me == nobody) add_me(mine.id, mine, false);
         const std::string prefix = prefix_of(name);
-        for (const lease_record& each : records) {
-            const std::optional<std::size_t> shard = shard_in(each.name, prefix);
-            if (shard && *shard < max_shards) look_.rows.push_back(row_of(*shard, each));
+        for (const lease_record& record : records) {
+            const std::optional<std::size_t> shard = shard_in(record.name, prefix);
+            if (shard && *shard < max_shards) look_.rows.push_back(row_of(*shard, record));
         }
     }
 

@@ -46,9 +46,9 @@ public:
         ec.clear();
         if (!in_any_case && !machine_.due(now, ttl_)) return std::nullopt;
         for (int attempt = 0; attempt < most_attempts; ++attempt) {
-            const acquire_result said = write(count_text(count_), detail::count_machine::record_ttl(ttl_), ec);
+            const acquire_result result = write(count_text(count_), detail::count_machine::record_ttl(ttl_), ec);
             if (ec) return std::nullopt;
-            if (said.granted()) {
+            if (result.granted()) {
                 machine_.written(now, ttl_);
                 return std::nullopt;
             }
@@ -84,9 +84,9 @@ public:
             if (mine.granted()) {
                 store_.release(name_, old, mine.token, duration::zero(), ec);
                 if (ec) return;
-                const acquire_result said = write(count_text(count), detail::count_machine::record_ttl(ttl_), ec);
+                const acquire_result result = write(count_text(count), detail::count_machine::record_ttl(ttl_), ec);
                 if (ec) return;
-                if (said.granted()) {
+                if (result.granted()) {
                     follow(count);
                     machine_.written(now, ttl_);
                     return;
@@ -143,10 +143,10 @@ private:
         std::string named;
         std::size_t found = 0;
         std::error_code ignored;  // then nobody is named
-        for (const lease_record& each : store_.list(prefix, ignored)) {
-            const std::optional<member_words> words = words_in(each.data);
+        for (const lease_record& record : store_.list(prefix, ignored)) {
+            const std::optional<member_words> words = words_in(record.data);
             if (!words || words->count != count || ++found > most_named) continue;
-            named += (named.empty() ? "'" : ", '") + detail::printable(each.name.substr(prefix.size())) + "'";
+            named += (named.empty() ? "'" : ", '") + detail::printable(record.name.substr(prefix.size())) + "'";
         }
         if (found == 0) return {};
         if (found > most_named) named += " and " + std::to_string(found - most_named) + " more";

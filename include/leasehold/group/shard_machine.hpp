@@ -96,7 +96,7 @@ public:
         await(plan, look, now);
         ask(plan, look, now, todo);
         tell_late(now, todo);
-        todo.moving = !todo.take.empty() || std::ranges::any_of(asked_, [](const auto& each) { return !each.second.told_late; });
+        todo.moving = !todo.take.empty() || std::ranges::any_of(asked_, [](const auto& entry) { return !entry.second.told_late; });
         drain(plan, look, now, todo);
         check(look, todo);
         return todo;
@@ -174,7 +174,7 @@ public:
     [[nodiscard]] std::vector<std::size_t> mine() const
     {
         std::vector<std::size_t> all;
-        for (const auto& each : mine_) all.push_back(each.first);
+        for (const auto& [shard, mine] : mine_) all.push_back(shard);
         return all;
     }
 
@@ -259,20 +259,20 @@ private:
     // A request that no look has shown yet counts. One that two looks in a row have not shown was lost.
     void overlay_asks(std::size_t me, const std::vector<std::int64_t>& tokens, std::vector<seen_shard>& shards)
     {
-        for (auto each = asked_.begin(); each != asked_.end();) {
-            auto& [shard, asked] = *each;
-            const bool same_term = shard < shards.size() && tokens[shard] == asked.token && shards[shard].place == shard_place::owned &&
+        for (auto entry = asked_.begin(); entry != asked_.end();) {
+            auto& [shard, wanted] = *entry;
+            const bool same_term = shard < shards.size() && tokens[shard] == wanted.token && shards[shard].place == shard_place::owned &&
                                    shards[shard].holder != me;
             const bool shown = same_term && shards[shard].request.has_value();
-            if (!same_term || (shown && shards[shard].request->asker != me) || (!shown && ++asked.looks > 2)) {
-                each = asked_.erase(each);
+            if (!same_term || (shown && shards[shard].request->asker != me) || (!shown && ++wanted.looks > 2)) {
+                entry = asked_.erase(entry);
                 continue;
             }
             if (shown)
-                asked.looks = 0;
+                wanted.looks = 0;
             else
-                shards[shard].request = shard_request{me, asked.after};
-            ++each;
+                shards[shard].request = shard_request{me, wanted.after};
+            ++entry;
         }
     }
 
@@ -360,8 +360,8 @@ private:
     // Asks for no shard that this member can't take yet, for example because its work failed here. It asks for no other one instead.
     void ask(const shard_plan& plan, const shard_look& look, time_point now, shard_actions& todo)
     {
-        const auto waits = [&](const auto& each) {
-            return each.first < count_ && now < each.second.not_before && !mine_.contains(each.first);
+        const auto waits = [&](const auto& entry) {
+            return entry.first < count_ && now < entry.second.not_before && !mine_.contains(entry.first);
         };
         // libc++ 14, with which emscripten compiles it, has no std::ranges::count_if.
         std::ptrdiff_t left_out = std::count_if(retries_.begin(), retries_.end(), waits);
@@ -386,13 +386,13 @@ private:
         };
         for (auto& [shard, mine] : mine_)
             if (mine.is == state::draining) tell(shard, mine.draining_since, mine.told_late);
-        for (auto& [shard, asked] : asked_) tell(shard, asked.since, asked.told_late);
+        for (auto& [shard, wanted] : asked_) tell(shard, wanted.since, wanted.told_late);
     }
 
     void check([[maybe_unused]] const shard_look& look, [[maybe_unused]] const shard_actions& todo) const
     {
         assert(std::ranges::none_of(todo.take, [&](std::size_t i) { return mine_.contains(i) || i >= count_; }));
-        assert(std::ranges::none_of(todo.ask, [&](const shard_ask& each) { return mine_.contains(each.shard) || each.holder == look.me; }));
+        assert(std::ranges::none_of(todo.ask, [&](const shard_ask& ask) { return mine_.contains(ask.shard) || ask.holder == look.me; }));
         assert(std::ranges::all_of(todo.drain, [&](std::size_t i) { return mine_.at(i).is == state::draining; }));
         assert(std::ranges::all_of(todo.give_back, [&](std::size_t i) { return mine_.at(i).is == state::ended; }));
         assert(!look.members[look.me].paused || (todo.take.empty() && todo.ask.empty()));

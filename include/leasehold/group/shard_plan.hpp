@@ -90,8 +90,8 @@ public:
     [[nodiscard]] std::size_t neediest() const noexcept
     {
         std::size_t least = nobody;
-        for (std::size_t each = 0; each < members_.size(); ++each)
-            if (takes(each) && (least == nobody || needs_more(each, least))) least = each;
+        for (std::size_t member = 0; member < members_.size(); ++member)
+            if (takes(member) && (least == nobody || needs_more(member, least))) least = member;
         return least;
     }
 
@@ -100,8 +100,8 @@ public:
     [[nodiscard]] std::size_t richest(HasSome has_some) const noexcept
     {
         std::size_t most = nobody;
-        for (std::size_t each = 0; each < members_.size(); ++each)
-            if (has_some(each) && (most == nobody || weighted(owned_[each], most) > weighted(owned_[most], each))) most = each;
+        for (std::size_t member = 0; member < members_.size(); ++member)
+            if (has_some(member) && (most == nobody || weighted(owned_[member], most) > weighted(owned_[most], member))) most = member;
         return most;
     }
 
@@ -113,9 +113,9 @@ private:
 
     [[nodiscard]] bool needs_more(std::size_t a, std::size_t b) const noexcept
     {
-        const std::uint64_t of_a = weighted(with_due(a) + 1, b);
-        const std::uint64_t of_b = weighted(with_due(b) + 1, a);
-        return std::tie(of_a, members_[a].order, a) < std::tie(of_b, members_[b].order, b);
+        const std::uint64_t load_of_a = weighted(with_due(a) + 1, b);
+        const std::uint64_t load_of_b = weighted(with_due(b) + 1, a);
+        return std::tie(load_of_a, members_[a].order, a) < std::tie(load_of_b, members_[b].order, b);
     }
 
     const std::vector<seen_member>& members_;
@@ -192,16 +192,16 @@ private:
     // A request is followed only as long as the move makes the spread smaller: one that has lost its reason moves nothing.
     void honour_requests()
     {
-        std::vector<std::size_t> asked;
+        std::vector<std::size_t> requested;
         for (std::size_t i = 0; i < count_; ++i) {
             if (!stays_[i]) continue;
             if (shards_[i].request)
-                asked.push_back(i);
+                requested.push_back(i);
             else
                 movable_[shards_[i].holder].push_back(i);
         }
-        std::ranges::stable_sort(asked, {}, [this](std::size_t i) { return shards_[i].request->after; });
-        for (const std::size_t i : asked) {
+        std::ranges::stable_sort(requested, {}, [this](std::size_t i) { return shards_[i].request->after; });
+        for (const std::size_t i : requested) {
             const auto [asker, after] = *shards_[i].request;
             const std::size_t holder = shards_[i].holder;
             if (loads_.evens(holder, asker, after)) {
@@ -219,7 +219,7 @@ private:
     {
         for (;;) {
             const std::size_t to = loads_.neediest();
-            const std::size_t from = loads_.richest([this](std::size_t each) { return !movable_[each].empty(); });
+            const std::size_t from = loads_.richest([this](std::size_t member) { return !movable_[member].empty(); });
             if (to == nobody || from == nobody || !loads_.evens(from, to, 0)) return;
             loads_.leave(from);
             loads_.expect(to);

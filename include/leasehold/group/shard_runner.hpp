@@ -63,7 +63,7 @@ struct shard_job {
     bool failed = false;
     bool in_time = false;  // it has finished while the term went on
     bool told_lost = false;
-    std::string why;
+    std::string reason;
 };
 
 // What a member of a shard_group does, one step after another. It neither sleeps nor calls the work: who takes the steps does both, on a
@@ -94,8 +94,8 @@ public:
     {
         const std::lock_guard lock{mutex_};
         std::vector<std::size_t> all;
-        for (const auto& each : jobs_)
-            if (!each.second->finished && each.second->shard->held()) all.push_back(each.first);
+        for (const auto& [index, job] : jobs_)
+            if (!job->finished && job->shard->held()) all.push_back(index);
         return all;
     }
 
@@ -157,23 +157,23 @@ public:
     class sleep {
     public:
         template <class... Args>
-        explicit sleep(shard_runner& of, Args... how) : of_{of}
+        explicit sleep(shard_runner& runner, Args... how) : runner_{runner}
         {
-            const std::lock_guard lock{of_.mutex_};
-            of_.waker_.emplace(how...);
+            const std::lock_guard lock{runner_.mutex_};
+            runner_.waker_.emplace(how...);
         }
         sleep(const sleep&) = delete;
         sleep& operator=(const sleep&) = delete;
         ~sleep()
         {
-            const std::lock_guard lock{of_.mutex_};
-            of_.waker_.reset();
+            const std::lock_guard lock{runner_.mutex_};
+            runner_.waker_.reset();
         }
 
-        [[nodiscard]] waker& on() const noexcept { return *of_.waker_; }
+        [[nodiscard]] waker& on() const noexcept { return *runner_.waker_; }
 
     private:
-        shard_runner& of_;
+        shard_runner& runner_;
     };
 
     // Any thread may call it: the one that sleeps takes a step.
@@ -185,22 +185,23 @@ public:
     // All that belongs to one run. The constructor does I/O: it joins the group, or tries to.
     class session {
     public:
-        explicit session(shard_runner& of) : session{of, std::error_code{}} {}
+        explicit session(shard_runner& runner) : session{runner, std::error_code{}} {}
 
     private:
         friend shard_runner;
 
-        session(shard_runner& of, std::error_code ec)
-            : member{of.store_, of.name_, member_options{.ttl = of.options_.ttl, .id = of.options_.id, .data = {}}, ec, of.clock_},
-              count{of.store_, of.name_, of.count(), of.options_.ttl},
-              machine{of.count(),
-                      {.drain_timeout = of.options_.drain_timeout,
-                       .retry_min = of.options_.retry_min,
-                       .retry_max = of.options_.retry_max,
-                       .patience = 2 * of.cycle()}},
-              random{waiting::random_seed(member.owner(), of.clock_.now()) | 1U}
+        session(shard_runner& runner, std::error_code ec)
+            : member{runner.store_, runner.name_,
+                     member_options{.ttl = runner.options_.ttl, .id = runner.options_.id, .data = {}}, ec, runner.clock_},
+              count{runner.store_, runner.name_, runner.count(), runner.options_.ttl},
+              machine{runner.count(),
+                      {.drain_timeout = runner.options_.drain_timeout,
+                       .retry_min = runner.options_.retry_min,
+                       .retry_max = runner.options_.retry_max,
+                       .patience = 2 * runner.cycle()}},
+              random{waiting::random_seed(member.owner(), runner.clock_.now()) | 1U}
         {
-            of.refusal_.clear();
+            runner.refusal_.clear();
         }
 
         // Between the two.
@@ -266,13 +267,13 @@ public:
     }
 
     // The work on a shard has ended. From any thread. After the last one this object may be destroyed at once.
-    void finished(job_type& job, bool failed, std::string why) noexcept
+    void finished(job_type& job, bool failed, std::string reason) noexcept
     {
         const bool in_time = job.shard->held();
         const std::lock_guard lock{mutex_};
         job.in_time = in_time;
         job.failed = failed;
-        job.why = std::move(why);
+        job.reason = std::move(reason);
         job.finished = true;
         wake_sleeper();
     }
@@ -371,38 +372,38 @@ private:
         std::vector<std::shared_ptr<job_type>> lost;
         {
             const std::lock_guard lock{mutex_};
-            for (const auto& each : jobs_) {
-                if (!each.second->told_lost && !each.second->in_time && !each.second->shard->held()) lost.push_back(each.second);
-                if (each.second->finished) ended.push_back(each.second);
+            for (const auto& [index, job] : jobs_) {
+                if (!job->told_lost && !job->in_time && !job->shard->held()) lost.push_back(job);
+                if (job->finished) ended.push_back(job);
             }
         }
-        for (const auto& each : lost) lose(s, *each);
+        for (const auto& job : lost) lose(s, *job);
         if (ended.empty()) return;
         std::vector<typename lease_type::guard_type> guards;
         guards.reserve(ended.size());
-        for (const auto& each : ended) s.machine.make_room_for_end(each->shard->index());
-        for (const auto& each : ended) {
-            if (each->thread.joinable()) each->thread.join();
-            s.machine.ended(each->shard->index(), each->failed, clock_.now());
-            guards.push_back(detail::shard_access::take_guard(*each->shard));
+        for (const auto& job : ended) s.machine.make_room_for_end(job->shard->index());
+        for (const auto& job : ended) {
+            if (job->thread.joinable()) job->thread.join();
+            s.machine.ended(job->shard->index(), job->failed, clock_.now());
+            guards.push_back(detail::shard_access::take_guard(*job->shard));
         }
         std::error_code ec;
         release_all(guards, ec);
         if (ec) tell_failure("give back", ec);
-        for (const auto& each : ended) {
-            const std::size_t index = each->shard->index();
+        for (const auto& job : ended) {
+            const std::size_t index = job->shard->index();
             s.machine.over(index);
             {
                 const std::lock_guard lock{mutex_};
                 jobs_.erase(index);
             }
-            if (each->failed) {
+            if (job->failed) {
                 count_up(&shard_statistics::failed);
-                tell({.kind = shard_event_kind::failed, .shard = index, .token = each->shard->token(), .what = each->why});
+                tell({.kind = shard_event_kind::failed, .shard = index, .token = job->shard->token(), .what = job->reason});
             }
-            if (each->told_lost) continue;
+            if (job->told_lost) continue;
             count_up(&shard_statistics::given_back);
-            tell({.kind = shard_event_kind::given_back, .shard = index, .token = each->shard->token()});
+            tell({.kind = shard_event_kind::given_back, .shard = index, .token = job->shard->token()});
         }
     }
 
@@ -430,10 +431,10 @@ private:
     {
         if (!stopping && !paused()) return false;
         bool any = false;
-        for (const std::size_t each : s.machine.mine()) {
-            if (s.machine.state_of(each) != shard_machine::state::working) continue;
-            s.machine.give_up(each, clock_.now());
-            drain(each);
+        for (const std::size_t shard : s.machine.mine()) {
+            if (s.machine.state_of(shard) != shard_machine::state::working) continue;
+            s.machine.give_up(shard, clock_.now());
+            drain(shard);
             any = true;
         }
         return any;
@@ -472,15 +473,15 @@ private:
             statistics_.members = seen.look().members.size();
         }
         if (share_changed) tell({.kind = shard_event_kind::share_changed});
-        for (const std::size_t each : todo.drain) drain(each);
-        for (const std::size_t each : todo.lost)
-            if (const std::shared_ptr<job_type> mine_still = job_of(each)) lose(s, *mine_still);
+        for (const std::size_t shard : todo.drain) drain(shard);
+        for (const std::size_t shard : todo.lost)
+            if (const std::shared_ptr<job_type> mine_still = job_of(shard)) lose(s, *mine_still);
         if (take(s, todo.take, start)) renew_together(s);
         ask(todo.ask);
-        for (const std::size_t each : todo.late) {
+        for (const std::size_t shard : todo.late) {
             count_up(&shard_statistics::late);
-            const std::shared_ptr<job_type> mine_now = job_of(each);
-            tell({.kind = shard_event_kind::late, .shard = each, .token = mine_now ? mine_now->shard->token() : fencing_token{}});
+            const std::shared_ptr<job_type> mine_now = job_of(shard);
+            tell({.kind = shard_event_kind::late, .shard = shard, .token = mine_now ? mine_now->shard->token() : fencing_token{}});
         }
         return todo.moving;
     }
@@ -575,22 +576,22 @@ private:
         if constexpr (batch_acquiring_store<Store>) {
             if (some.size() > 1) {
                 detail::batch_attempt<lease_type> attempt{some.size()};
-                std::vector<std::size_t> asked;
-                asked.reserve(some.size());
-                for (const std::size_t each : some) {
-                    if (attempt.add(lease_of(s, each), {}, ec)) asked.push_back(each);
+                std::vector<std::size_t> added;
+                added.reserve(some.size());
+                for (const std::size_t shard : some) {
+                    if (attempt.add(lease_of(s, shard), {}, ec)) added.push_back(shard);
                     if (ec) return;
                 }
-                attempt.send(asked.size(), std::nullopt, ec, [&](std::size_t i, auto result) noexcept {
-                    if (!result.guard.empty()) granted.emplace_back(asked[i], std::move(result.guard));
+                attempt.send(added.size(), std::nullopt, ec, [&](std::size_t i, auto result) noexcept {
+                    if (!result.guard.empty()) granted.emplace_back(added[i], std::move(result.guard));
                 });
                 return;
             }
         }
-        for (const std::size_t each : some) {
-            auto guard = lease_of(s, each).try_acquire(ec);
+        for (const std::size_t shard : some) {
+            auto guard = lease_of(s, shard).try_acquire(ec);
             if (ec) return;
-            if (!guard.empty()) granted.emplace_back(each, std::move(guard));
+            if (!guard.empty()) granted.emplace_back(shard, std::move(guard));
         }
     }
 
@@ -623,16 +624,16 @@ private:
         if (!ec) return;
         const std::lock_guard lock{mutex_};
         begun->finished = begun->failed = begun->in_time = true;
-        begun->why = "the work could not be started: " + ec.message();
+        begun->reason = "the work could not be started: " + ec.message();
         wake_sleeper();
     }
 
-    void ask(const std::vector<shard_ask>& shards)
+    void ask(const std::vector<shard_ask>& requests)
     {
-        for (const shard_ask& each : shards) {
+        for (const shard_ask& request : requests) {
             std::error_code ec;
             detail::catch_into(ec, [&] {
-                store_.request_handover(shard_name(name_, each.shard), request_text({options_.id, each.after}), ec);
+                store_.request_handover(shard_name(name_, request.shard), request_text({options_.id, request.after}), ec);
             });
             if (!ec) continue;
             tell_failure("ask for a shard", ec);
@@ -653,10 +654,10 @@ private:
         return found == jobs_.end() ? nullptr : found->second;
     }
 
-    void count_up(std::uint64_t shard_statistics::*which)
+    void count_up(std::uint64_t shard_statistics::*counter)
     {
         const std::lock_guard lock{mutex_};
-        ++(statistics_.*which);
+        ++(statistics_.*counter);
     }
 
     void tell_failure(std::string_view doing, std::error_code ec)

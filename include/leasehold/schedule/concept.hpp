@@ -68,14 +68,14 @@ concept schedule_with_rules = schedule<S> && requires(const S& s) {
 
 // The last fire at or before `now` that is later than `than`; `than` if there is none.
 template <schedule S>
-constexpr fire_time last_fire_after(const S& of, fire_time now, fire_time than)
+constexpr fire_time last_fire_after(const S& when, fire_time now, fire_time than)
 {
     fire_time found = than;
     fire_time none_after = now;  // up to `now`
     // A schedule that does not go on ends the search, too.
-    for (fire_time following = of.next(found); following <= now && following > found; following = of.next(found)) {
+    for (fire_time following = when.next(found); following <= now && following > found; following = when.next(found)) {
         const fire_time middle = found + (none_after - found) / 2;
-        const fire_time first = of.next(middle);
+        const fire_time first = when.next(middle);
         if (first > now)
             none_after = middle;
         else
@@ -86,12 +86,12 @@ constexpr fire_time last_fire_after(const S& of, fire_time now, fire_time than)
 
 // The last fire at or before `now`, if there was one in the last hundred years.
 template <schedule S>
-constexpr std::optional<fire_time> last_fire(const S& of, fire_time now)
+constexpr std::optional<fire_time> last_fire(const S& when, fire_time now)
 {
     constexpr std::chrono::hours century{24 * 36525};
     for (std::chrono::hours back{24}; back < century * 2; back *= 2) {
         const fire_time than = now - std::min(back, century);
-        if (fire_time{of.next(than)} <= now) return last_fire_after(of, now, than);
+        if (fire_time{when.next(than)} <= now) return last_fire_after(when, now, than);
     }
     return std::nullopt;
 }
@@ -102,10 +102,10 @@ constexpr std::optional<fire_time> last_fire(const S& of, fire_time now)
 ///
 ///     constexpr auto at_three = lh::checked_schedule(lh::every{.period = 24h, .at = 3h});
 template <detail::schedule_with_rules S>
-consteval S checked_schedule(S of)
+consteval S checked_schedule(S when)
 {
-    if (const char* rule = of.broken_rule()) detail::raise_invalid(errc::invalid_terms, rule);
-    return of;
+    if (const char* rule = when.broken_rule()) detail::raise_invalid(errc::invalid_terms, rule);
+    return when;
 }
 
 }  // namespace leasehold::inline v0

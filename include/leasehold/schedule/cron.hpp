@@ -75,14 +75,14 @@ struct cron_values {
 // Reads one field.
 class cron_reader {
 public:
-    constexpr cron_reader(std::string_view text, const cron_field& of) noexcept : left_{text}, of_{of} {}
+    constexpr cron_reader(std::string_view text, const cron_field& field) noexcept : left_{text}, field_{field} {}
 
     // False: it breaks the field's rule.
     constexpr bool read(cron_values& into) noexcept
     {
         const bool fits = left_.starts_with('*') ? read_star(into) : read_list(into);
         // A star has a meaning of its own for days only.
-        if (fits && !of_.is_of_days()) into.step = step_of(into.bits);
+        if (fits && !field_.is_of_days()) into.step = step_of(into.bits);
         return fits && left_.empty();
     }
 
@@ -98,9 +98,9 @@ private:
     // With which step a star means these values; 0: with none, or there is only one.
     [[nodiscard]] constexpr unsigned step_of(std::uint64_t bits) const noexcept
     {
-        for (unsigned step = 1; of_.first + step <= of_.last; ++step) {
+        for (unsigned step = 1; field_.first + step <= field_.last; ++step) {
             cron_values same;
-            set(same, of_.first, of_.last, step);
+            set(same, field_.first, field_.last, step);
             if (same.bits == bits) return step;
         }
         return 0;
@@ -119,7 +119,7 @@ private:
         into.step = 1;
         if (take('/') && !read_step(into.step)) return false;
         // Sunday has two numbers: a star means each day once.
-        set(into, of_.first, of_.last == 7 ? 6 : of_.last, into.step);
+        set(into, field_.first, field_.last == 7 ? 6 : field_.last, into.step);
         return true;
     }
 
@@ -134,23 +134,23 @@ private:
         // A step without a range runs to the field's end, as in "5/15".
         if (take('/')) {
             if (!read_step(step)) return false;
-            if (!range) high = of_.last == 7 && low < 7 ? 6 : of_.last;
+            if (!range) high = field_.last == 7 && low < 7 ? 6 : field_.last;
         }
         set(into, low, high, step);
         return true;
     }
 
-    constexpr bool read_step(unsigned& step) noexcept { return read_number(step) && step >= 1 && step <= of_.last; }
+    constexpr bool read_step(unsigned& step) noexcept { return read_number(step) && step >= 1 && step <= field_.last; }
 
     constexpr bool read_value(unsigned& value) noexcept
     {
-        for (std::size_t i = 0; i + 3 <= of_.names.size() && left_.size() >= 3; i += 3)
-            if (same_letters(left_.substr(0, 3), of_.names.substr(i, 3))) {
-                value = of_.first + static_cast<unsigned>(i / 3);
+        for (std::size_t i = 0; i + 3 <= field_.names.size() && left_.size() >= 3; i += 3)
+            if (same_letters(left_.substr(0, 3), field_.names.substr(i, 3))) {
+                value = field_.first + static_cast<unsigned>(i / 3);
                 left_.remove_prefix(3);
                 return true;
             }
-        return read_number(value) && value >= of_.first && value <= of_.last;
+        return read_number(value) && value >= field_.first && value <= field_.last;
     }
 
     constexpr bool read_number(unsigned& value) noexcept
@@ -173,11 +173,11 @@ private:
     constexpr void set(cron_values& into, unsigned low, unsigned high, unsigned step) const noexcept
     {
         for (unsigned value = low; value <= high; value += step)
-            into.bits |= std::uint64_t{1} << (of_.last == 7 && value == 7 ? 0U : value);
+            into.bits |= std::uint64_t{1} << (field_.last == 7 && value == 7 ? 0U : value);
     }
 
     std::string_view left_;
-    const cron_field& of_;
+    const cron_field& field_;
 };
 
 constexpr bool cron_blank(char c) noexcept { return c == ' ' || c == '\t'; }
@@ -254,17 +254,17 @@ private:
 
     [[noreturn]] static void refuse(std::string_view line, int wrong)
     {
-        std::string why = "the cron line \"" + printable(line) + "\" ";
+        std::string message = "the cron line \"" + printable(line) + "\" ";
         if (wrong == int{cron_number_of_fields})
-            why += "must have five fields: minute, hour, day of the month, month, day of the week";
+            message += "must have five fields: minute, hour, day of the month, month, day of the week";
         else if (wrong == cron_never_fires)
-            why += "never fires: no such day is in its months";
+            message += "never fires: no such day is in its months";
         else {
             const cron_field& field = cron_fields[static_cast<std::size_t>(wrong)];
-            why += "has a wrong " + std::string{field.name} + ": allowed are " + std::string{field.allowed} +
+            message += "has a wrong " + std::string{field.name} + ": allowed are " + std::string{field.allowed} +
                    ", lists (1,2), ranges (1-5), steps (*/5, 10-40/5), and *";
         }
-        raise_invalid(errc::invalid_terms, why);
+        raise_invalid(errc::invalid_terms, message);
     }
 
     std::array<cron_values, cron_number_of_fields> fields_{};
@@ -317,9 +317,9 @@ public:
     /// with a star, since it is not restricted.
     [[nodiscard]] std::string text() const
     {
-        std::string said = "cron";
-        for (std::size_t i = 0; i < detail::cron_number_of_fields; ++i) said += ' ' + written(i);
-        return said;
+        std::string text = "cron";
+        for (std::size_t i = 0; i < detail::cron_number_of_fields; ++i) text += ' ' + written(i);
+        return text;
     }
 
     /// Whether they have the same text.
@@ -359,17 +359,17 @@ private:
 
     [[nodiscard]] std::string written(std::size_t i) const
     {
-        const detail::cron_values& of = line_[i];
-        if (of.step > 0) return of.step == 1 ? "*" : "*/" + std::to_string(of.step);
-        std::string said;
-        for (unsigned low = of.from(0); low < 64;) {
+        const detail::cron_values& field = line_[i];
+        if (field.step > 0) return field.step == 1 ? "*" : "*/" + std::to_string(field.step);
+        std::string text;
+        for (unsigned low = field.from(0); low < 64;) {
             unsigned high = low;
-            while (of.has(high + 1)) ++high;
-            said += (said.empty() ? "" : ",") + std::to_string(low);
-            if (high > low) said += (high == low + 1 ? "," : "-") + std::to_string(high);
-            low = of.from(high + 1);
+            while (field.has(high + 1)) ++high;
+            text += (text.empty() ? "" : ",") + std::to_string(low);
+            if (high > low) text += (high == low + 1 ? "," : "-") + std::to_string(high);
+            low = field.from(high + 1);
         }
-        return said;
+        return text;
     }
 
     detail::cron_line line_;

@@ -54,14 +54,14 @@ struct every {
     /// As in "every 1d at 3h".
     [[nodiscard]] std::string text() const
     {
-        std::string said = "every " + in_units(period);
-        return at == duration::zero() ? said : said + " at " + in_units(at);
+        std::string text = "every " + in_units(period);
+        return at == duration::zero() ? text : text + " at " + in_units(at);
     }
 
     friend constexpr bool operator==(const every&, const every&) = default;
 
 private:
-    static std::string in_units(duration of)
+    static std::string in_units(duration length)
     {
         static constexpr std::array<std::pair<std::string_view, std::int64_t>, 7> units{{{"d", 86'400'000'000'000},
                                                                                           {"h", 3'600'000'000'000},
@@ -71,7 +71,7 @@ private:
                                                                                           {"us", 1'000},
                                                                                           {"ns", 1}}};
         std::string text;
-        std::int64_t left = of.count();
+        std::int64_t left = length.count();
         for (const auto& [unit, size] : units) {
             if (left / size == 0) continue;
             text += (text.empty() ? "" : " ") + std::to_string(left / size) + std::string{unit};

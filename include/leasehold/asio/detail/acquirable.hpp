@@ -54,10 +54,10 @@ class acquirable_lease {
 public:
     using guard_type = typename Lease::guard_type;
 
-    // `why`: gets what a failed attempt of a campaign would have thrown. `was_busy`: set by a busy answer of the store.
-    explicit acquirable_lease(const Lease& of, std::shared_ptr<std::optional<store_error>> why = {},
+    // `failure` gets what a failed attempt of a campaign would have thrown. A busy answer of the store sets `was_busy`.
+    explicit acquirable_lease(const Lease& lease, std::shared_ptr<std::optional<store_error>> failure = {},
                               std::string_view operation = "campaign", std::shared_ptr<bool> was_busy = {})
-        : lease_{lease_access::share(of)}, why_{std::move(why)}, was_busy_{std::move(was_busy)}, operation_{operation}
+        : lease_{lease_access::share(lease)}, failure_{std::move(failure)}, was_busy_{std::move(was_busy)}, operation_{operation}
     {
     }
 
@@ -74,8 +74,8 @@ public:
 
     class wait {
     public:
-        wait(const acquirable_lease& of, time_point deadline, waker& to_wake, waiting::ticket_limit* limit)
-            : of_{of}, lease_{*of.lease_}, waits_{lease_access::keeper(lease_), deadline, to_wake, limit}
+        wait(const acquirable_lease& right, time_point deadline, waker& to_wake, waiting::ticket_limit* limit)
+            : right_{right}, lease_{*right.lease_}, waits_{lease_access::keeper(lease_), deadline, to_wake, limit}
         {
         }
 
@@ -83,10 +83,10 @@ public:
         void woken(time_point now) noexcept { waits_.woken(now); }
         [[nodiscard]] guard_type attempt(waiting::wait_action how, std::error_code& ec)
         {
-            auto tried = of_.explained(lease_access::attempts(lease_).attempt(waits_, how, ec), ec);
-            if (tried.ends_wait(ec)) return std::move(tried.guard);
-            if (of_.was_busy_ && !tried.closed && tried.answer.status == acquire_status::busy) *of_.was_busy_ = true;
-            lease_access::attempts(lease_).go_on(waits_, tried);
+            auto result = right_.explained(lease_access::attempts(lease_).attempt(waits_, how, ec), ec);
+            if (result.ends_wait(ec)) return std::move(result.guard);
+            if (right_.was_busy_ && !result.closed && result.answer.status == acquire_status::busy) *right_.was_busy_ = true;
+            lease_access::attempts(lease_).go_on(waits_, result);
             return {};
         }
         [[nodiscard]] static std::error_code error_of_end() noexcept { return {}; }
@@ -94,22 +94,22 @@ public:
         void leave_queues() noexcept { waits_.leave_queues(); }
 
     private:
-        const acquirable_lease& of_;
+        const acquirable_lease& right_;
         Lease& lease_;
         wait_type waits_;
     };
 
 private:
     // On the thread that has called the store, which alone has its diagnostics.
-    template <class Tried>
-    Tried explained(Tried tried, std::error_code ec) const
+    template <class Result>
+    Result explained(Result result, std::error_code ec) const
     {
-        if (ec && why_) why_->emplace(lease_access::attempts(*lease_).failure(ec, operation_, tried.too_late));
-        return tried;
+        if (ec && failure_) failure_->emplace(lease_access::attempts(*lease_).failure(ec, operation_, result.too_late));
+        return result;
     }
 
     std::shared_ptr<Lease> lease_;
-    std::shared_ptr<std::optional<store_error>> why_;
+    std::shared_ptr<std::optional<store_error>> failure_;
     std::shared_ptr<bool> was_busy_;
     std::string_view operation_;
 };
@@ -136,8 +136,8 @@ public:
 
     class wait : public wait_type {
     public:
-        wait(const acquirable_by& of, time_point deadline, waker& to_wake, waiting::ticket_limit* limit)
-            : wait_type{of.attempts_.pool(), of.attempts_.subject(), deadline, to_wake, limit}, attempts_{of.attempts_}
+        wait(const acquirable_by& right, time_point deadline, waker& to_wake, waiting::ticket_limit* limit)
+            : wait_type{right.attempts_.pool(), right.attempts_.subject(), deadline, to_wake, limit}, attempts_{right.attempts_}
         {
         }
 

@@ -36,7 +36,7 @@ class handler_completion final : public completion<Result> {
     using allocation = std::allocator_traits<allocator_type>;
 
     struct discarding {
-        void operator()(handler_completion* of) const noexcept { of->discard(); }
+        void operator()(handler_completion* discarded) const noexcept { discarded->discard(); }
     };
     using owner = std::unique_ptr<handler_completion, discarding>;
 
@@ -46,11 +46,11 @@ public:
     {
         allocator_type allocator{net::get_associated_allocator(handler)};
         struct memory {
-            allocator_type& of;
-            typename allocation::pointer at = allocation::allocate(of, 1);
+            allocator_type& allocator;
+            typename allocation::pointer at = allocation::allocate(allocator, 1);
             ~memory()
             {
-                if (at) allocation::deallocate(of, at, 1);
+                if (at) allocation::deallocate(allocator, at, 1);
             }
         } unused{allocator};
         owner made{::new (static_cast<void*>(std::to_address(unused.at))) handler_completion{handler, allocator}};
@@ -64,8 +64,8 @@ public:
         this->belongs_to(operation);
         auto slot = net::get_associated_cancellation_slot(handler_);
         if (!slot.is_connected()) return;
-        slot.assign([of = std::weak_ptr<cancellable>{operation}](net::cancellation_type) {
-            if (const auto running = of.lock()) running->cancel();
+        slot.assign([operation = std::weak_ptr<cancellable>{operation}](net::cancellation_type) {
+            if (const auto running = operation.lock()) running->cancel();
         });
     }
 
@@ -106,7 +106,10 @@ private:
 
     // What the executor runs. A result that nobody gets is released before the handler's own things are destroyed.
     struct delivery {
-        delivery(handler_completion* of, std::error_code error, Result&& with) noexcept : to{of}, ec{error}, result{std::move(with)} {}
+        delivery(handler_completion* target, std::error_code error, Result&& with) noexcept
+            : to{target}, ec{error}, result{std::move(with)}
+        {
+        }
         delivery(delivery&&) = default;
         delivery& operator=(delivery&&) = delete;
         ~delivery() { drop(result); }

@@ -18,7 +18,7 @@ template <class Result>
 void drop(Result& result) noexcept
 {
     if constexpr (range_of_guards<Result>) {
-        for (const auto& each : result) lease_access::forget_min_hold(each);
+        for (const auto& guard : result) lease_access::forget_min_hold(guard);
         static_cast<void>(release_range(result));
     }
     else if constexpr (any_guard<Result>) {

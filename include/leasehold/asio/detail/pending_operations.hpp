@@ -96,7 +96,7 @@ class pending_operations final : public net::execution_context::service {
 public:
     inline static net::execution_context::id id;
 
-    explicit pending_operations(net::execution_context& of) : net::execution_context::service{of} {}
+    explicit pending_operations(net::execution_context& context) : net::execution_context::service{context} {}
     // A context that is being destroyed first shuts down the services that it has by then. After that it destroys functions that nobody
     // has run, and one of these may be the first to start an operation there.
     ~pending_operations() override { shut_down(); }
@@ -113,11 +113,11 @@ public:
     /// The operation has ended: calls post(), which hands the handler to its executor; without memory for that, it drops it. If the
     /// context is being destroyed, calls drop() instead, which must leave nothing behind that refers to a store.
     template <class Post, class Drop>
-    void ended(pending_handler& of, Post post, Drop drop) noexcept
+    void ended(pending_handler& handler, Post post, Drop drop) noexcept
     {
         std::unique_lock lock{mutex_};
         if (!closed_) {
-            handler_list::erase(of);
+            handler_list::erase(handler);
             ++unfinished_;  // a context that is destroyed meanwhile waits
             lock.unlock();
             post();
@@ -126,8 +126,8 @@ public:
             lock.unlock();
             drop();
             lock.lock();
-            handler_list::erase(of);
-            dropped_.push(of);
+            handler_list::erase(handler);
+            dropped_.push(handler);
         }
         if (--unfinished_ == 0) changed_.notify_all();
     }

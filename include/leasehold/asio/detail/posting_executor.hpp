@@ -40,27 +40,27 @@ using posting_executor_t = std::conditional_t<can_post_on<Executor>, Executor, n
 
 /// The executor inside, if it is one of these; else the system executor.
 template <class... Inside, class Executor>
-net::any_io_executor executor_inside(const Executor& of)
+net::any_io_executor executor_inside(const Executor& executor)
 {
     net::any_io_executor found{net::system_executor{}};
     const auto take = [&found](const auto* inside) {
         if (inside) found = *inside;
         return inside != nullptr;
     };
-    static_cast<void>((take(of.template target<Inside>()) || ...));
+    static_cast<void>((take(executor.template target<Inside>()) || ...));
     return found;
 }
 
 /// See posting_executor_t. Only the system executor may throw: it may have no memory.
 template <class Executor>
-posting_executor_t<Executor> posting_executor(const Executor& of)
+posting_executor_t<Executor> posting_executor(const Executor& executor)
 {
     if constexpr (can_post_on<Executor>)
-        return of;
+        return executor;
     else
         return executor_inside<net::io_context::executor_type, net::strand<net::io_context::executor_type>,
                                net::strand<net::any_io_executor>, net::thread_pool::executor_type,
-                               net::strand<net::thread_pool::executor_type>>(of);
+                               net::strand<net::thread_pool::executor_type>>(executor);
 }
 
 }  // namespace leasehold::inline v0::detail

@@ -77,10 +77,10 @@ public:
 private:
     // The end of a wait that has to call the store: others wait for what it gives back, so it goes before attempts.
     struct ending final : renewal::call_job {
-        explicit ending(wait_operation& operation) noexcept : call_job{renewal::call_order::first}, of{operation} {}
-        void run() noexcept override { of.run(); }
+        explicit ending(wait_operation& ended) noexcept : call_job{renewal::call_order::first}, operation{ended} {}
+        void run() noexcept override { operation.run(); }
 
-        wait_operation& of;
+        wait_operation& operation;
     };
 
     // It exists as long as it waits.

@@ -31,7 +31,7 @@ struct completed_fire {
 /// A fire that was begun, or whose job failed, and that is not completed.
 struct open_fire {
     fire_time fire{};        ///< which one
-    int attempts = 0;        ///< how often it was begun, as far as that was counted; 0 also if whoever began it gave it back unrun
+    int attempts = 0;        ///< how often it was begun, as far as that was counted; 0 also if its host gave it back without running it
     fire_time not_before{};  ///< nobody begins it again before this time
 
     friend bool operator==(const open_fire&, const open_fire&) = default;

@@ -139,8 +139,8 @@ public:
     /// sooner if they find nothing free. An object that is made from then on must give the new count, or semaphore_options that
     /// follow. Does I/O.
     ///
-    /// Fewer permits: none is taken away. As long as more than the new count are held, whoever knows of the change is granted none. While
-    /// the count changes, no more than the larger of the two counts are held; once the record has the new count alone, as in
+    /// Fewer permits: none is taken away. As long as more than the new count are held, no process that knows of the change is granted one.
+    /// While the count changes, no more than the larger of the two counts are held; once the record has the new count alone, as in
     /// "4 permits, change 2", no more than that. resize() does not wait for it: the next attempts of any process see to it.
     /// It replaces a record of permits, and nothing else that has the bare name. Of two calls at once, one comes last. If this process
     /// ends in the middle of it, others carry out the change, or nothing has changed. A lease of the name "licences/+" notes it meanwhile.

@@ -68,7 +68,7 @@ public:
     }
     uniform_set(const uniform_set&) = delete;
     uniform_set& operator=(const uniform_set&) = delete;
-    // What was acquired before memory ran out.
+    // Gives back what was acquired before memory ran out.
     ~uniform_set()
     {
         if (!guards_.empty()) back_out(guards_, order_);
@@ -92,7 +92,7 @@ public:
     }
 
     [[nodiscard]] std::vector<lease_guard<Lease>>& guards() noexcept { return guards_; }
-    // In which they are asked for.
+    // The order in which they are asked for.
     [[nodiscard]] std::vector<std::size_t>& order() noexcept { return order_; }
 
     [[noreturn]] void raise(std::error_code ec, std::string_view operation) const

@@ -19,7 +19,7 @@ struct observer_options {
     duration every = std::chrono::seconds{1};  ///< how often it looks: one statement each; at least 1 ms
     /// Is told of each look that failed. Until one succeeds, nothing has changed as far as the observer knows, and its age() grows.
     std::function<void(std::error_code)> on_error{};
-    /// Is told what the function that is told of changes has thrown. The observer goes on with the next change.
+    /// Receives what the function that is told of changes has thrown. The observer then continues with the next change.
     std::function<void(std::exception_ptr)> on_exception{};
 };
 

@@ -201,7 +201,7 @@ public:
 
     /// Waits for each fire, waits for the lease, and calls `job` with the run, until `stop` is asked to stop. The fire is completed when
     /// `job` returns, unless it has said otherwise (fail(), release()). If it throws, the fire is left open: on_failed is called, and
-    /// after a pause whoever comes first tries again. This object begins a fire that was left open otherwise after such a pause, too.
+    /// after a pause the first host to come tries again. This object begins a fire that was left open otherwise after such a pause, too.
     ///
     /// `job` takes a run_type&. It should end soon when run.stop_token() is asked to stop, and when `stop` is: then it throws, or calls
     /// run.release(), unless its work is done. After failures of the store, run() tries again. It throws std::system_error with
@@ -322,7 +322,7 @@ private:
         return terms;
     }
 
-    // A schedule that has no text is told from those that have.
+    // Schedules without a text share one, which tells them from those that have one.
     static std::string text_of(const Schedule& when)
     {
         if constexpr (detail::schedule_with_text<Schedule>) {
@@ -463,7 +463,7 @@ private:
                 return {};
             }
             const auto untold = hooks_for(record, step);
-            // They are told before the attempt at this fire is noted: if one throws, no attempt is counted.
+            // The hooks are called before the attempt at this fire is noted: if one throws, no attempt is counted.
             const bool begins = step.action == detail::fire_action::begin && untold.empty();
             if (!noted(guard, record, step, begins, error)) return {};
             if (begins) return run_type{book_, std::move(guard), std::move(record), step};
@@ -473,7 +473,7 @@ private:
 
     using told_hook = std::function<void()>;
 
-    // What to call once the step is noted: its missed fires, and the one that is given up.
+    // Returns what to call once the step is noted: hooks for its missed fires, and for the one that is given up.
     std::vector<told_hook> hooks_for(const fire_record& record, const detail::fire_step& step) const
     {
         const recurring_options& options = book_->options();
@@ -488,7 +488,7 @@ private:
         return hooks;
     }
 
-    // False: they are told later, on another thread, and the fire is begun after that.
+    // False: the hooks are called later, on another thread, and the fire is begun after that.
     static bool tell(const std::vector<told_hook>& hooks, const manner& how)
     {
         if (!how.told_later || hooks.empty()) {
@@ -512,7 +512,7 @@ private:
         return true;
     }
 
-    // Unless it is told later, as what is in how.told_later.
+    // Tells the news now, unless hooks are called later: see manner::told_later.
     void tell_news(const manner& how)
     {
         if (!how.told_later) book_->tell_news();
@@ -579,10 +579,10 @@ private:
         return begun.settled();
     }
 
-    // Before it is noted once more that a fire is completed: the pauses of a lease whose renewal has failed.
+    // The pauses between attempts to note a completed fire are those of a lease whose renewal has failed.
     static detail::backoff pauses_of_completing(duration ttl) noexcept { return {ttl / 60, ttl / 12}; }
 
-    // The work is done, and the lease may outlast a failure of the store: so it tries again, for a ttl.
+    // The work is done, and the lease may outlast a failure of the store. So this tries again, for a ttl.
     void complete(run_type& begun, const std::stop_token& stop, failure& error)
     {
         const time_point until = after(clock().now(), book_->options().ttl);

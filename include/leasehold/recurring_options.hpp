@@ -79,7 +79,8 @@ struct recurring_options {
     std::function<void(const completed_fire&)> on_last_completed{};
     /// Called for each missed fire that is not run, in order, by the host that has noted so in the record; at most for the last 1,000. Once
     /// for each; never if that host dies or is stopped meanwhile, or its save and the look at what it saved both got no answer. All are
-    /// told, also if it throws for one; the first exception goes on. A fire that had failed when its schedule was replaced is told, too.
+    /// told, also if it throws for one; then the first exception is rethrown. A fire that had failed when its schedule was replaced is
+    /// told, too.
     std::function<void(fire_time)> on_missed{};
     /// Called when a fire is given up after max_attempts.
     std::function<void(fire_time)> on_given_up{};

@@ -232,7 +232,7 @@ template <lease_store Store>
 /// Keeps late holders out of a server: remembers the highest token of each name, and admits no lower one. Asks no store.
 ///
 /// As soon as a later holder's request is admitted, those of an earlier one no longer are. It is in memory: after a restart it admits
-/// whoever comes first, so keep the tokens with the data instead where that matters (`where last_token <= ?`). One entry a name, until
+/// the first to come, so keep the tokens with the data instead where that matters (`where last_token <= ?`). One entry a name, until
 /// forget(). Thread safety: any thread may call any function.
 class token_gate {
 public:
@@ -264,7 +264,7 @@ public:
         return found == highest_.end() ? fencing_token{} : found->second;
     }
 
-    /// Forgets this name: whoever comes next is admitted.
+    /// Forgets this name: the next holder to come is admitted.
     void forget(std::string_view name)
     {
         const std::lock_guard lock{mutex_};

@@ -25,7 +25,7 @@ enum class shard_event_kind : std::uint8_t {
     late,         ///< a shard that was to be given up, by this member or to it, is still not after drain_timeout; told once each time
     resized,      ///< there are `shard` shards from now on
     share_changed,  ///< this member should own another number of shards from now on
-    store_failed  ///< the store has failed, or the membership was lost: `error` says how; the member goes on, and tries again
+    store_failed  ///< the store has failed, or the membership was lost: `error` says how; the member continues, and tries again
 };
 
 /// The enumerator's name; "invalid" for any other value.

@@ -119,7 +119,7 @@ public:
     /// returned. When a call returns, its shard is given back.
     ///
     /// A call of `work` that throws ends that shard's term; it is told as an event, and the shard is taken again after a pause. After
-    /// failures of the store the member goes on: it keeps what it holds as long as it holds it, and looks again.
+    /// failures of the store the member continues: it keeps what it holds as long as it holds it, and looks again.
     /// Throws std::system_error: errc::invalid_terms if the group has another count of shards, or the name belongs to something else;
     /// errc::invalid_owner if a member with this id lives already. The message says what each says. Throws std::bad_alloc after all work
     /// has ended.
@@ -237,7 +237,7 @@ private:
             runner_type& runner;
             typename runner_type::session& s;
             waker& sleeps_on;
-            // Whatever ends run(): no work goes on without it.
+            // However run() ends, no work continues without it.
             ~end_of_work()
             {
                 while (!is_over()) {}
@@ -247,7 +247,7 @@ private:
                 bool over = false;
                 std::error_code ignored;
                 detail::catch_into(ignored, [&] { over = runner.wind_up(s); });
-                // Also if that has failed for want of memory: it may be there again after a pause.
+                // It also waits if that has failed for want of memory, which may be there again after a pause.
                 if (!over)
                     detail::catch_into(ignored, [&] { runner.clock().wait_until(sleeps_on, runner.clock().now() + runner.cycle()); });
                 return over;

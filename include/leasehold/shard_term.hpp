@@ -45,7 +45,7 @@ public:
     [[nodiscard]] bool held() const noexcept { return guard_.held(); }
     /// Time to the deadline; 0 if the term is over.
     [[nodiscard]] duration remaining() const noexcept { return guard_.remaining(); }
-    /// Whether the shard is to be given up: end the work, save what the next owner must know, and return. The term goes on until then.
+    /// Whether the shard is to be given up: end the work, save what the next owner must know, and return. The term continues until then.
     [[nodiscard]] bool draining() const noexcept { return draining_.load(std::memory_order_relaxed); }
     /// A token that is asked to stop when the shard is to be given up, or is lost. Its callbacks run on the thread of run(), or on the
     /// thread that signals losses: keep them short.
@@ -54,7 +54,7 @@ public:
     /// Throws lease_lost unless held().
     void ensure_held() const { guard_.ensure_held(); }
 
-    /// Saves `text` for the shard's next owner, whoever that is; see lease_guard::save_checkpoint(). False: the term is over.
+    /// Saves `text` for the shard's next owner; see lease_guard::save_checkpoint(). False: the term is over.
     bool save_checkpoint(std::string_view text) { return guard_.save_checkpoint(text); }
     /// The same, reported in `ec`: does not throw.
     bool save_checkpoint(std::string_view text, std::error_code& ec) noexcept { return guard_.save_checkpoint(text, ec); }

@@ -114,7 +114,7 @@ template <class Executor>
 class end_of_wait {
 public:
     explicit end_of_wait(const election_stop<Executor>& end) : on_end_{end.token(), emission{end.work(), signal_}} {}
-    // Or when that stop is requested.
+    // Cancels it also when the stop of `other` is requested.
     end_of_wait(const election_stop<Executor>& end, const std::stop_token& other) : end_of_wait{end}
     {
         on_other_.emplace(other, emission{end.work(), signal_});
@@ -152,7 +152,7 @@ net::awaitable<void> pause(election_stop<Executor>& end, duration how_long)
     co_await timer.async_wait(net::bind_cancellation_slot(cancels.slot(), net::redirect_error(net::use_awaitable, ignored)));
 }
 
-/// The user's coroutine on the strand, which is cancelled when the term is to end. An exception because of that is none.
+/// Runs the user's coroutine on the strand, and cancels it when the term is to end. An exception because of that is ignored.
 template <class Term, class Executor, class Work>
 net::awaitable<void> work_until_over(Term& term, cancellable_work<Executor>& cancels, Work& work)
 {
@@ -217,7 +217,7 @@ private:
         ~over_at_end() { looks.campaign_is_over = true; }
     };
 
-    // From time to time, while the campaign waits with its place in the queue.
+    // Looks at the holder from time to time, while the campaign waits with its place in the queue.
     template <class Lease, class Executor>
     static net::awaitable<void> look_around(candidate<Lease>& self, election_machine& machine,
                                             std::shared_ptr<looking_around<Executor>> state)

@@ -39,7 +39,7 @@ namespace leasehold::inline v0 {
 
 namespace detail {
 
-/// recurring::run() as a coroutine. Its steps are those of run(); what calls the store runs on a thread of the library meanwhile.
+/// recurring::run() as a coroutine. It takes the same steps, and calls the store on a thread of the library.
 template <class Recurring>
 class async_recurring {
     using access = recurring_access<Recurring>;
@@ -77,7 +77,7 @@ public:
     }
 
 private:
-    // A failure, and what the store has said about it on the thread that has called it.
+    // A failure, and the exception for on_error, made on the thread that has called the store.
     struct told_failure {
         typename access::failure error{};
         std::optional<store_error> exception{};
@@ -107,7 +107,7 @@ private:
         return until == time_point::max() ? duration::max() : until - now(recurring);
     }
 
-    // call() on a thread that may wait for the store. A call that could not be started, or threw, is a failure too.
+    // Runs call() on a thread that may wait for the store. A call that could not be started, or threw, is a failure too.
     template <class Call>
     static net::awaitable<void> on_store(Recurring& recurring, renewal::call_order order, told_failure& failed, Call call)
     {
@@ -144,7 +144,7 @@ private:
         access::book(recurring).tell_news();
     }
 
-    // No job is run: the fire, if one was begun, is open again, with as many attempts as before.
+    // Runs no job: the fire, if one was begun, is open again, with as many attempts as before.
     static net::awaitable<void> give_back(Recurring& recurring, run_type& begun)
     {
         told_failure ignored;
@@ -204,7 +204,7 @@ private:
         co_return access::settled(begun);
     }
 
-    // As in run(): again after a failure, for a ttl.
+    // As in run(), it tries again after a failure, for a ttl.
     template <class Executor>
     static net::awaitable<void> complete(Recurring& recurring, run_type& begun, election_stop<Executor>& end, told_failure& failed)
     {
@@ -220,7 +220,7 @@ private:
         }
     }
 
-    // The user's coroutine, which is cancelled when the lease is lost, or the operation is cancelled.
+    // Runs the user's coroutine, and cancels it when the lease is lost, or the operation is cancelled.
     template <class Executor, class Job>
     static net::awaitable<void> carried_out(run_type& begun, const std::stop_token& lost, election_stop<Executor>& end, Job& job)
     {

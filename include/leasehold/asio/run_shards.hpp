@@ -64,7 +64,7 @@ private:
     std::shared_ptr<net::steady_timer> timer_;
 };
 
-/// The terms of coroutines that were destroyed before their work had ended, and whoever is the last to refer to them ends them, together:
+/// Keeps the terms of coroutines that were destroyed before their work had ended, which share it. Its destructor ends them together:
 /// no term ends before its coroutine is destroyed, and a store that is slow or fails is not asked for each.
 template <class Runner>
 class forgotten_shards {

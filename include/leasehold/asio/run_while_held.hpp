@@ -194,8 +194,7 @@ struct start_run_while_held {
             });
         end_of_run<std::decay_t<Handler>, run_type> ended{std::forward<Handler>(handler), run};
         if (!run->held()) return ended_before_start<Work>(ended);
-        // On the strand, so that a function that begins the work runs there, too, and so that no loss comes before the work can be
-        // cancelled.
+        // Begins the work on the strand. A function that begins it runs there, too, and no loss comes before the work can be cancelled.
         auto coroutine = [](auto running, Work begins) -> work_coroutine<Work> {
             running->start();
             co_return co_await begin_work(begins, running->stop_token());

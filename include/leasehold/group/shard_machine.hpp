@@ -291,7 +291,7 @@ private:
     {
         for (const shard_move& move : plan.drains())
             if (move.from == look.me) drain(move.shard, move.to, look, now, todo);
-        // A row with a later term says that this one is over, sooner than a renewal may: whoever has the shard, this member works on it.
+        // A row with a later term says that this member's term is over, sooner than a renewal may. The work on the shard must end, too.
         for (const seen_row& row : look.rows) {
             const auto found = mine_.find(row.shard);
             if (found == mine_.end() || found->second.is == state::ended || found->second.token >= row.token) continue;

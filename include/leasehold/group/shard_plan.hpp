@@ -79,7 +79,7 @@ public:
     void expect(std::size_t to) noexcept { ++due_[to]; }
 
     // Whether a move makes the spread smaller, if `to` has `after` shards with it: the shares of both then lie between the two of before.
-    // What is only on its way counts for who gets, and not for who gives: it may never come.
+    // A shard on its way counts for the member that gets it, and not for the one that gives: it may never come.
     [[nodiscard]] bool evens(std::size_t from, std::size_t to, std::size_t after) const noexcept
     {
         const std::size_t with_it = std::max(after, with_due(to) + 1);
@@ -176,7 +176,7 @@ private:
         }
     }
 
-    // What is free, and what will be without anybody's asking. So nobody asks for what somebody has while there is something to take.
+    // Places what is free, and what will be without a request. So nobody asks for what somebody has while there is something to take.
     void place_free()
     {
         for (std::size_t i = 0; i < count_; ++i) {

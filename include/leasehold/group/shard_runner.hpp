@@ -61,7 +61,7 @@ struct shard_job {
     std::thread thread;  // if it is one of shard_group's own
     bool finished = false;
     bool failed = false;
-    bool in_time = false;  // it has finished while the term went on
+    bool in_time = false;  // it finished before the term ended
     bool told_lost = false;
     std::string reason;
 };
@@ -135,7 +135,7 @@ public:
         return static_cast<std::size_t>(count);
     }
 
-    // Why not, if the name belongs to something else, or is held closed.
+    // Returns why it failed, if the name belongs to something else, or is held closed.
     std::string resize(std::size_t count, std::error_code& ec)
     {
         shard_count<Store> record{store_, name_, this->count(), options_.ttl};
@@ -145,7 +145,7 @@ public:
         return {};
     }
 
-    // Why a session was refused.
+    // Throws why a session was refused.
     void raise_if(std::error_code ec)
     {
         if (!ec) return;
@@ -153,7 +153,7 @@ public:
         detail::raise_store_failure(store_, ec, "run", name_);
     }
 
-    // What the one who takes the steps sleeps on, as long as it exists.
+    // Who takes the steps sleeps on its waker, as long as this exists.
     class sleep {
     public:
         template <class... Args>
@@ -182,7 +182,7 @@ public:
         change([] {});
     }
 
-    // All that belongs to one run. The constructor does I/O: it joins the group, or tries to.
+    // Holds all that belongs to one run. The constructor does I/O: it joins the group, or tries to.
     class session {
     public:
         explicit session(shard_runner& runner) : session{runner, std::error_code{}} {}
@@ -204,7 +204,7 @@ public:
             runner.refusal_.clear();
         }
 
-        // Between the two.
+        // Returns a random duration between the two.
         duration between(duration least, duration most) noexcept
         {
             random ^= random << 13U;
@@ -266,7 +266,7 @@ public:
         return true;
     }
 
-    // The work on a shard has ended. From any thread. After the last one this object may be destroyed at once.
+    // The work on a shard has ended. Any thread may call it. After the last call this object may be destroyed at once.
     void finished(job_type& job, bool failed, std::string reason) noexcept
     {
         const bool in_time = job.shard->held();
@@ -426,7 +426,7 @@ private:
         return true;
     }
 
-    // True: there was something to drain. Needs no store: also where that fails, the work ends.
+    // True: there was something to drain. Needs no store: the work ends also when the store fails.
     bool drain_all_if_asked(session& s, bool stopping)
     {
         if (!stopping && !paused()) return false;
@@ -493,7 +493,7 @@ private:
         return records;
     }
 
-    // The record of the count: written if it has to be, and followed if it says another one.
+    // Writes the record of the count if it has to be written, and follows it if it says another count.
     void agree(session& s)
     {
         std::error_code ec;
@@ -548,7 +548,7 @@ private:
         return some_granted;
     }
 
-    // All terms of this member, so that they are due together from now on. Those that were taken at different times would go on to be
+    // Renews all terms of this member, so that they are due together from now on. Terms that were taken at different times would always be
     // renewed at different times, with a statement for each. What fails here is left to the next renewals, as is the time for them.
     void renew_together(session& s) noexcept
     {

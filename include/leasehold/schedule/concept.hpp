@@ -72,7 +72,7 @@ constexpr fire_time last_fire_after(const S& when, fire_time now, fire_time than
 {
     fire_time found = than;
     fire_time none_after = now;  // up to `now`
-    // A schedule that does not go on ends the search, too.
+    // A schedule whose next fire is not later ends the search, too.
     for (fire_time following = when.next(found); following <= now && following > found; following = when.next(found)) {
         const fire_time middle = found + (none_after - found) / 2;
         const fire_time first = when.next(middle);

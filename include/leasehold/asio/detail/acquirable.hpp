@@ -100,7 +100,7 @@ public:
     };
 
 private:
-    // On the thread that has called the store, which alone has its diagnostics.
+    // Runs on the thread that has called the store, which alone has its diagnostics.
     template <class Result>
     Result explained(Result result, std::error_code ec) const
     {

@@ -123,7 +123,7 @@ private:
             Handler handler{std::move(to->handler_)};
             if (auto slot = net::get_associated_cancellation_slot(handler); slot.is_connected()) slot.clear();
             to.reset();
-            // Of its own: what a handler leaves where it was is not one that nobody got.
+            // The handler gets a result of its own. What it leaves there is not released as a result that nobody got.
             std::move(handler)(to_net(ec), Result{std::move(result)});
         }
     };

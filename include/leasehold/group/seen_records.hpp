@@ -27,7 +27,7 @@ struct looking_member {
     member_words words;  // as they are now: its row may say what they were
 };
 
-// The records of a group as a look at its shards. What it returns refers to nothing.
+// Turns the records of a group into a look at its shards. The look does not refer to the records.
 class seen_records {
 public:
     seen_records(const std::vector<lease_record>& records, std::string_view name, const looking_member& mine)

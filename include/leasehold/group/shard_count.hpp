@@ -110,7 +110,7 @@ public:
         ec = errc::store_conflict;
     }
 
-    // What agree() or replace() has found instead of this count, whose it is, and what to do. Does I/O.
+    // Says what agree() or replace() has found instead of this count, whose it is, and what to do. Does I/O.
     [[nodiscard]] std::string disagreement() const { return disagrees_ ? disagreement_with(*disagrees_) : std::string{}; }
 
 private:
@@ -135,7 +135,7 @@ private:
                std::to_string(std::chrono::ceil<std::chrono::seconds>(other.remaining).count()) + " s until their record has run out";
     }
 
-    // The members that have that count: as in ", as do the members 'a', 'b', 'c' and 2 more".
+    // Names the members that have that count, as in ", as do the members 'a', 'b', 'c' and 2 more".
     [[nodiscard]] std::string who_has(std::size_t count) const
     {
         constexpr std::size_t most_named = 3;

@@ -110,10 +110,10 @@ public:
         asked_.erase(shard);
     }
 
-    // What ended() and over() need memory for: after this call neither throws.
+    // Allocates what ended() and over() need: after this call neither throws.
     void make_room_for_end(std::size_t shard)
     {
-        given_back_.try_emplace(shard, 0);
+        ended_tokens_.try_emplace(shard, 0);
         retries_.try_emplace(shard);
     }
 
@@ -143,7 +143,7 @@ public:
     {
         const auto found = mine_.find(shard);
         assert(found != mine_.end() && found->second.is == state::ended);
-        std::int64_t& last = given_back_.find(shard)->second;
+        std::int64_t& last = ended_tokens_.find(shard)->second;
         last = std::max(last, found->second.token);
         mine_.erase(found);
     }
@@ -209,7 +209,7 @@ private:
         friend bool operator==(const retry&, const retry&) = default;
     };
 
-    // The look, corrected by what this member knows better.
+    // Returns the shards of the look, corrected by what this member knows better.
     std::vector<seen_shard> overlaid(const shard_look& look, time_point now)
     {
         std::size_t size = count_;
@@ -232,13 +232,13 @@ private:
 
     [[nodiscard]] seen_shard seen_as(const seen_row& row, const shard_look& look) const
     {
-        // An earlier look has shown a later term, so this one comes from a copy that lags: who has the shard now isn't known.
+        // An earlier look has shown a later term, so this one comes from a copy that lags: it does not show who has the shard now.
         const bool lags = row.token < newest_tokens_[row.shard];
         if (row.held_closed && !lags) return {shard_place::held_closed, nobody, {}};
         if (row.holder == nobody || lags) return {shard_place::of_stranger, nobody, {}};
         if (row.holder == look.me) {
-            const auto ended = given_back_.find(row.shard);
-            if (ended != given_back_.end() && row.token <= ended->second) return {shard_place::leaving, look.me, {}};
+            const auto ended = ended_tokens_.find(row.shard);
+            if (ended != ended_tokens_.end() && row.token <= ended->second) return {shard_place::leaving, look.me, {}};
         }
         return {shard_place::owned, row.holder, row.request};
     }
@@ -286,7 +286,7 @@ private:
         unowned_since_.erase(unowned_since_.lower_bound(count_), unowned_since_.end());
     }
 
-    // Comes last, and needs no memory: whatever fails, the runner learns of all that is draining.
+    // Comes last, and needs no memory: so the runner learns of all that is draining, also if something fails.
     void drain(const shard_plan& plan, const shard_look& look, time_point now, shard_actions& todo) noexcept
     {
         for (const shard_move& move : plan.drains())
@@ -312,8 +312,8 @@ private:
         todo.drain.push_back(shard);
     }
 
-    // The free ones that the plan gives to this member; those that it gives to somebody who does not come for them, in turn; and those that
-    // are this member's already by an answer that was lost.
+    // Takes the free shards that the plan gives to this member; those that it gives to members that do not come for them, in turn; and
+    // those that are this member's already by an answer that was lost.
     void take(const shard_plan& plan, const shard_look& look, const std::vector<seen_shard>& shards, time_point now, shard_actions& todo)
     {
         const seen_member& me = look.members[look.me];
@@ -341,7 +341,7 @@ private:
         return pacing_.patience + std::min(static_cast<duration::rep>(others_before), most) * more;
     }
 
-    // What is on its way to this member is what the plan moves to it: a request in the row may have lost its reason, and get it back.
+    // Only what the plan moves to this member is on its way: a request in the row may have lost its reason, and get it back.
     void await(const shard_plan& plan, const shard_look& look, time_point now)
     {
         std::map<std::size_t, my_ask> awaited;
@@ -403,7 +403,7 @@ private:
     shard_pacing pacing_;
     std::map<std::size_t, my_shard> mine_;
     std::map<std::size_t, my_ask> asked_;  // what others are to hand over to this member
-    std::map<std::size_t, std::int64_t> given_back_;  // the token of the last term of this member that has ended
+    std::map<std::size_t, std::int64_t> ended_tokens_;  // the token of the last term of this member that has ended
     std::map<std::size_t, retry> retries_;
     std::map<std::size_t, time_point> unowned_since_;
     std::vector<std::int64_t> newest_tokens_;  // that a look has shown, by shard

@@ -30,7 +30,7 @@ struct seen_member {
     bool paused = false;         // gives away what it has, and takes nothing
 };
 
-// That the holder hand a shard over. `asker`: a member's index, or nobody: an operator asks, and the holder gives the shard to whomever.
+// Asks the holder to hand a shard over. `asker`: a member's index, or nobody: an operator asks, and the holder gives the shard to whomever.
 struct shard_request {
     std::size_t asker = nobody;
     std::size_t after = 0;  // how many shards the asker will have with this one
@@ -50,7 +50,7 @@ struct seen_shard {
     std::optional<shard_request> request{};
 };
 
-// What is to move.
+// A shard that is to move.
 struct shard_move {
     std::size_t shard;
     std::size_t from;  // nobody: it is free
@@ -86,7 +86,7 @@ public:
         return from != to && takes(to) && weighted(owned_[from], to) > weighted(with_it, from);
     }
 
-    // The member that gets one more shard: its share is the smallest after it. nobody: all are paused or full.
+    // Returns the member that gets one more shard: its share is the smallest after it. nobody: all are paused or full.
     [[nodiscard]] std::size_t neediest() const noexcept
     {
         std::size_t least = nobody;
@@ -95,7 +95,7 @@ public:
         return least;
     }
 
-    // Who has the largest share among those for whom `has_some` is true; nobody: none.
+    // Returns the member with the largest share of those for which `has_some` is true; nobody: none.
     template <class HasSome>
     [[nodiscard]] std::size_t richest(HasSome has_some) const noexcept
     {

@@ -302,7 +302,7 @@ private:
         const auto ended = self.ends(term, end.token(), thrown != nullptr);
         const auto tell = [&] {
             try {
-                self.notify(self.options().on_stepped_down, ended.why);
+                self.notify(self.options().on_stepped_down, ended.reason);
             } catch (...) {
                 if (!thrown) thrown = std::current_exception();
             }
@@ -312,7 +312,7 @@ private:
         // A release that fails is no error: the store frees the lease at the latest when its time runs out.
         const auto releases = [&term](std::error_code& ec) { return term.release(ec); };
         co_await reply_of_store<release_outcome>(self.lease(), renewal::call_order::first, releases);
-        self.stepped_down(machine, self.clock().now(), ended.why);
+        self.stepped_down(machine, self.clock().now(), ended.reason);
         if (!ended.lost) tell();
         if (thrown) std::rethrow_exception(thrown);
     }

@@ -20,10 +20,10 @@ acquire_result attempt_one(Store& store, const term_request& request, std::error
 {
     if constexpr (batch_acquiring_store<Store>) {
         if (request.wakes) {
-            std::optional<acquire_result> said;
-            store.acquire_many({&request, 1}, 1, {&said, 1}, ec);
-            if (!said && !ec) ec = errc::store_failure;
-            return said.value_or(acquire_result{});
+            std::optional<acquire_result> answer;
+            store.acquire_many({&request, 1}, 1, {&answer, 1}, ec);
+            if (!answer && !ec) ec = errc::store_failure;
+            return answer.value_or(acquire_result{});
         }
     }
     return store.try_acquire(request.name, request.owner, request.ttl, ec);

@@ -60,10 +60,10 @@ public:
 
     [[nodiscard]] std::size_t size() const noexcept { return begun_.size(); }
 
-    // Grants at most `most`. `asked`: since when the caller has waited, if it has. Calls each(i, attempt_result) for each lease that the
-    // store has answered, in the order in which they were added.
-    template <class Each>
-    void send(std::size_t most, std::optional<time_point> asked, std::error_code& ec, Each each) noexcept
+    // Grants at most `most`. `waiting_since`: since when the caller has waited, if it has. Calls on_answer(i, attempt_result) for each
+    // lease that the store has answered, in the order in which they were added.
+    template <class OnAnswer>
+    void send(std::size_t most, std::optional<time_point> waiting_since, std::error_code& ec, OnAnswer on_answer) noexcept
     {
         if (begun_.empty()) return;
         answers_.assign(begun_.size(), std::nullopt);  // within its capacity
@@ -74,7 +74,7 @@ public:
             Lease& lease = *begun_[i].lease;
             if (answers_[i]) {
                 std::error_code too_late;
-                each(i, lease_access::attempts(lease).answered(*answers_[i], begun_[i].sent, too_late, not_released, asked));
+                on_answer(i, lease_access::attempts(lease).answered(*answers_[i], begun_[i].sent, too_late, not_released, waiting_since));
                 if (!ec) ec = too_late;
             } else {
                 lease_access::keeper(lease).attempt_failed();

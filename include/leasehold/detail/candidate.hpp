@@ -57,7 +57,8 @@ public:
     // since another candidate of this process may be first in the queue, and then only that candidate gets the store's answers.
     class looking_around {
     public:
-        looking_around(candidate& of, election_machine& machine, const std::stop_token& stop) : of_{of}, machine_{machine}, stop_{stop}
+        looking_around(candidate& parent, election_machine& machine, const std::stop_token& stop)
+            : parent_{parent}, machine_{machine}, stop_{stop}
         {
             plan_next();
         }
@@ -65,19 +66,19 @@ public:
         void busy(const acquire_result& answer)
         {
             machine_.busy();
-            if (of_.sightings_.may_be_news(answer.token)) of_.look(stop_);
+            if (parent_.sightings_.may_be_news(answer.token)) parent_.look(stop_);
         }
         [[nodiscard]] time_point look_at() const noexcept { return look_at_; }
         void look()
         {
-            of_.look(stop_);
+            parent_.look(stop_);
             plan_next();
         }
 
     private:
-        void plan_next() { look_at_ = machine_.look_at(of_.clock().now()); }
+        void plan_next() { look_at_ = machine_.look_at(parent_.clock().now()); }
 
-        candidate& of_;
+        candidate& parent_;
         election_machine& machine_;
         const std::stop_token& stop_;
         time_point look_at_;
@@ -137,7 +138,7 @@ public:
     }
 
     struct end_of_term {
-        step_down_reason why;
+        step_down_reason reason;
         bool lost;  // it has ended before its release
     };
 
@@ -145,20 +146,20 @@ public:
     end_of_term ends(term_type& term, const std::stop_token& stop, bool threw) noexcept
     {
         const bool lost = term.over();
-        const step_down_reason why = reason_of({.threw = threw,
-                                                .lease_over = lost,
-                                                .renewal_failed = lost && term.guard().renewal_error(),
-                                                .resigned = hide(),
-                                                .asked = term.asked(),
-                                                .stopping = stop.stop_requested()});
+        const step_down_reason reason = reason_of({.threw = threw,
+                                                   .lease_over = lost,
+                                                   .renewal_failed = lost && term.guard().renewal_error(),
+                                                   .resigned = hide(),
+                                                   .handover_requested = term.asked(),
+                                                   .stopping = stop.stop_requested()});
         term.step_down_.request_stop();  // helpers are told before on_stepped_down
-        return {why, lost};
+        return {reason, lost};
     }
 
-    void stepped_down(election_machine& machine, time_point at, step_down_reason why) noexcept
+    void stepped_down(election_machine& machine, time_point at, step_down_reason reason) noexcept
     {
-        machine.stepped_down(at, why);
-        sightings_.stepped_down(why);
+        machine.stepped_down(at, reason);
+        sightings_.stepped_down(reason);
     }
 
     void resign()

@@ -55,8 +55,8 @@ template <class Range, class Function>
 void for_each_then_throw(const Range& all, const Function& f)
 {
     std::exception_ptr first;
-    for (const auto& each : all) {
-        const std::exception_ptr thrown = thrown_by([&] { f(each); });
+    for (const auto& item : all) {
+        const std::exception_ptr thrown = thrown_by([&] { f(item); });
         if (!first) first = thrown;
     }
     if (first) std::rethrow_exception(first);

@@ -70,7 +70,7 @@ public:
     bool leave(const taker& leaving) noexcept
     {
         const std::lock_guard lock{mutex_};
-        return std::erase_if(takers_, [&leaving](const taker_pointer& each) { return each.get() == &leaving; }) > 0;
+        return std::erase_if(takers_, [&leaving](const taker_pointer& waiting) { return waiting.get() == &leaving; }) > 0;
     }
 
     // Waits for a change. Empty: the wait was cancelled, or the feed has ended.
@@ -92,7 +92,7 @@ public:
         const std::vector<taker_pointer> left = std::move(takers_);
         takers_.clear();
         lock.unlock();
-        for (const taker_pointer& each : left) each->ended();
+        for (const taker_pointer& waiting : left) waiting->ended();
     }
 
 private:

@@ -117,7 +117,7 @@ public:
             return;
         }
         const agreed_count now = agreed();
-        const auto within = [&](const term_request& each) { return !is_beyond(each.name, now.count); };
+        const auto within = [&](const term_request& request) { return !is_beyond(request.name, now.count); };
         if (std::ranges::all_of(requests, within)) {
             forwarding::acquire_many(requests, most, answers, ec);
         } else {
@@ -140,7 +140,7 @@ public:
             return;
         }
         const std::size_t limit = agreed().limit();
-        const auto still_is = [&](const term_renewal& each) { return !is_beyond(each.name, limit); };
+        const auto still_is = [&](const term_renewal& renewal) { return !is_beyond(renewal.name, limit); };
         const auto left_of_time = [&] { return within - (clock_.now() - begun); };
         if (std::ranges::all_of(renewals, still_is)) return forwarding::renew_many(renewals, answers, left_of_time(), ec);
         std::vector<term_renewal> left;
@@ -166,10 +166,10 @@ public:
     }
 
     // An attempt fails with this code, and this is why.
-    void refuse(std::string why, std::error_code& ec, errc code = errc::invalid_terms)
+    void refuse(std::string reason, std::error_code& ec, errc code = errc::invalid_terms)
     {
         const std::lock_guard lock{mutex_};
-        disagreement_ = std::move(why);
+        disagreement_ = std::move(reason);
         ec = code;
     }
 
@@ -308,16 +308,16 @@ private:
     held_permits held(std::size_t limit, std::error_code& ec)
     {
         held_permits all;
-        const auto look_at = [&all](std::size_t number, const lease_record& each) {
-            if (each.is_count()) return;
-            ++(each.owner.empty() ? all.kept_closed : all.count);
+        const auto look_at = [&all](std::size_t number, const lease_record& record) {
+            if (record.is_count()) return;
+            ++(record.owner.empty() ? all.kept_closed : all.count);
             all.end = std::max(all.end, number + 1);
-            all.first_ends = std::min(all.first_ends, each.remaining);
+            all.first_ends = std::min(all.first_ends, record.remaining);
         };
         if constexpr (listing_store<Store>) {
-            for (const lease_record& each : this->underlying().list(prefix_, ec)) {
-                const std::optional<std::size_t> number = names_.number_of(each.name);
-                if (number && *number < limit) look_at(*number, each);
+            for (const lease_record& record : this->underlying().list(prefix_, ec)) {
+                const std::optional<std::size_t> number = names_.number_of(record.name);
+                if (number && *number < limit) look_at(*number, record);
             }
         } else {
             for (std::size_t i = 0; i < limit && !ec; ++i)
@@ -340,12 +340,12 @@ private:
     {
         std::vector<std::string> names;
         names.reserve(numbers.size());
-        for (const std::size_t each : numbers) names.push_back(names_.of_permit(each));
+        for (const std::size_t number : numbers) names.push_back(names_.of_permit(number));
         std::vector<fencing_token> tokens(names.size());
         if (names.empty()) return tokens;
         if constexpr (batch_acquiring_store<Store>) {
             std::vector<term_request> requests;
-            for (const std::string& each : names) requests.push_back({each, closed, ttl, wakes_nobody});
+            for (const std::string& name : names) requests.push_back({name, closed, ttl, wakes_nobody});
             std::vector<std::optional<acquire_result>> answers(names.size());
             this->underlying().acquire_many(requests, names.size(), answers, ec);
             for (std::size_t i = 0; i < names.size(); ++i)
@@ -376,13 +376,13 @@ private:
     std::vector<closed_permit> closed_among(std::size_t first, std::size_t end, std::error_code& ec)
     {
         std::vector<closed_permit> all;
-        const auto look_at = [&all](std::size_t number, const lease_record& each) {
-            if (each.owner == closed) all.push_back({number, each.token});
+        const auto look_at = [&all](std::size_t number, const lease_record& record) {
+            if (record.owner == closed) all.push_back({number, record.token});
         };
         if constexpr (listing_store<Store>) {
-            for (const lease_record& each : this->underlying().list(prefix_, ec)) {
-                const std::optional<std::size_t> number = names_.number_of(each.name);
-                if (number && *number >= first && *number < end) look_at(*number, each);
+            for (const lease_record& record : this->underlying().list(prefix_, ec)) {
+                const std::optional<std::size_t> number = names_.number_of(record.name);
+                if (number && *number >= first && *number < end) look_at(*number, record);
             }
         } else {
             for (std::size_t i = first; i < end && !ec; ++i)
@@ -605,7 +605,7 @@ private:
     static duration longest(const Items& items) noexcept
     {
         duration most{};
-        for (const auto& each : items) most = std::max(most, each.ttl);
+        for (const auto& item : items) most = std::max(most, item.ttl);
         return most;
     }
 
@@ -717,13 +717,13 @@ private:
     bool write_first(const agreed_count& own, duration ttl, std::optional<lease_record>& record, std::error_code& ec)
     {
         const duration lasts = count_machine::record_ttl(ttl);
-        const acquire_result said = write(own, lasts, ec);
+        const acquire_result answer = write(own, lasts, ec);
         if (ec == errc::invalid_terms) {
             const std::lock_guard lock{mutex_};
             disagreement_.clear();
         }
-        if (said.granted() && !ec)
-            record = lease_record{.name = names_.name, .owner = own.text(names_.unit), .token = said.token, .remaining = lasts};
+        if (answer.granted() && !ec)
+            record = lease_record{.name = names_.name, .owner = own.text(names_.unit), .token = answer.token, .remaining = lasts};
         return record.has_value();
     }
 

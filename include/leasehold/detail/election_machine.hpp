@@ -97,12 +97,13 @@ public:
     }
 
     // `now`: when the lease was released, or ended.
-    void stepped_down(time_point now, step_down_reason why) noexcept
+    void stepped_down(time_point now, step_down_reason reason) noexcept
     {
         assert(leading_);
         leading_ = false;
         // A candidate that gave up the lease leaves it to others for a while; one that lost it campaigns at once.
-        const bool gave_up = why == step_down_reason::returned || why == step_down_reason::resigned || why == step_down_reason::asked;
+        const bool gave_up =
+            reason == step_down_reason::returned || reason == step_down_reason::resigned || reason == step_down_reason::asked;
         out_until_ = gave_up ? after(now, pacing_.cooldown) : now;
     }
 
@@ -124,7 +125,7 @@ struct end_of_leading {
     bool lease_over = false;      // without a release
     bool renewal_failed = false;  // the last renewal, with an error
     bool resigned = false;
-    bool asked = false;  // to hand over
+    bool handover_requested = false;
     bool stopping = false;
 };
 
@@ -134,7 +135,7 @@ constexpr step_down_reason reason_of(const end_of_leading& end) noexcept
     if (end.lease_over) return end.renewal_failed ? step_down_reason::store_error : step_down_reason::lost;
     if (end.resigned) return step_down_reason::resigned;
     if (end.stopping) return step_down_reason::stopped;
-    return end.asked ? step_down_reason::asked : step_down_reason::returned;
+    return end.handover_requested ? step_down_reason::asked : step_down_reason::returned;
 }
 
 // The leaders that a candidate has reported, each only once.
@@ -163,9 +164,9 @@ public:
         yields_ = false;
     }
 
-    void stepped_down(step_down_reason why) noexcept
+    void stepped_down(step_down_reason reason) noexcept
     {
-        yields_ = why == step_down_reason::resigned || why == step_down_reason::asked;
+        yields_ = reason == step_down_reason::resigned || reason == step_down_reason::asked;
     }
 
     // Whether not to ask this holder for the lease: this candidate had it and gave it up, and the holder is the next.

@@ -56,26 +56,26 @@ public:
     [[nodiscard]] std::stop_token stop_token() const noexcept { return lost_.get_token(); }
 
     // The result of an attempt or a wait for the gate. False: it was not granted.
-    template <class Tried>
-    bool take_gate(Tried tried, const std::error_code& ec)
+    template <class Attempt>
+    bool take_gate(Attempt attempt, const std::error_code& ec)
     {
         assert(empty());
-        too_late_ = tried.too_late;
-        if (tried.guard.empty() || ec) return false;
+        too_late_ = attempt.too_late;
+        if (attempt.guard.empty() || ec) return false;
         order_.resize(pool_.count() + 1);
         std::iota(order_.begin(), order_.end(), std::size_t{0});
         guards_.reserve(pool_.count() + 1);
-        guards_.push_back(std::move(tried.guard));
+        guards_.push_back(std::move(attempt.guard));
         guards_.resize(pool_.count() + 1);
         watched_.resize(pool_.count() + 1);
         return true;
     }
 
     // Attempts at all shares that it does not have; `all_at_once`: stops at the first busy one. Returns the time until the last of
-    // the busy ones ends; 0: unknown. `asked`: since when the writer has waited for them, if it has. Does I/O.
-    duration take_shares(bool all_at_once, std::optional<time_point> asked, std::error_code& ec)
+    // the busy ones ends; 0: unknown. `waiting_since`: since when the writer has waited for them, if it has. Does I/O.
+    duration take_shares(bool all_at_once, std::optional<time_point> waiting_since, std::error_code& ec)
     {
-        const duration busy_for = pool_.try_all(guards_, 1, all_at_once, too_late_, asked, ec);
+        const duration busy_for = pool_.try_all(guards_, 1, all_at_once, too_late_, waiting_since, ec);
         for (std::size_t i = 0; i < guards_.size(); ++i) {
             if (guards_[i].empty() || watched_[i]) continue;
             lease_access::share_stop(guards_[i], lost_);
@@ -86,13 +86,13 @@ public:
 
     [[nodiscard]] bool has_all_shares() const noexcept
     {
-        return std::ranges::none_of(guards_, [](const auto& each) { return each.empty(); });
+        return std::ranges::none_of(guards_, [](const auto& guard) { return guard.empty(); });
     }
 
     // The right, if it has all of it and nothing is over yet; otherwise an error.
     result complete(std::error_code& ec)
     {
-        if (std::ranges::all_of(guards_, [](const auto& each) { return each.held(); }))
+        if (std::ranges::all_of(guards_, [](const auto& guard) { return guard.held(); }))
             return {set_access::make<set_type>(std::exchange(guards_, {}), std::move(order_), std::move(lost_))};
         ec = errc::store_timeout;
         return {.too_late = true};
@@ -131,7 +131,7 @@ public:
 
     // The engine of the gate is attached. May throw std::bad_alloc.
     exclusive_wait(Pool& shares, lease_type& gate, time_point deadline, waker& to_wake, waiting::ticket_limit* limit = nullptr)
-        : pool_{shares}, gate_{gate}, asked_{shares.clock().now()}, deadline_{deadline}, waker_{to_wake}, limit_{limit},
+        : pool_{shares}, gate_{gate}, began_{shares.clock().now()}, deadline_{deadline}, waker_{to_wake}, limit_{limit},
           line_{shares, deadline, to_wake, limit},
           taken_{shares}, on_loss_{taken_.stop_token(), wake_it{to_wake}}, readers_{shares.counted(), to_wake, limit}
     {
@@ -187,8 +187,8 @@ public:
 private:
     enum class phase : std::uint8_t { line, gate, shares, over };
     struct wake_it {
-        waker& of;
-        void operator()() const noexcept { of.wake(); }
+        waker& to_wake;
+        void operator()() const noexcept { to_wake.wake(); }
     };
 
     [[nodiscard]] bool has_lost() const noexcept { return phase_ == phase::shares && taken_.lost(); }
@@ -210,20 +210,20 @@ private:
 
     void attempt_gate(waiting::wait_action how, std::error_code& ec)
     {
-        auto tried = lease_access::attempts(gate_).attempt(*at_gate_, how, ec);
-        if (!tried.ends_wait(ec)) return lease_access::attempts(gate_).go_on(*at_gate_, tried);
+        auto attempt = lease_access::attempts(gate_).attempt(*at_gate_, how, ec);
+        if (!attempt.ends_wait(ec)) return lease_access::attempts(gate_).go_on(*at_gate_, attempt);
         at_gate_.reset();
         if (passes_ && !ec) line_.passed();
-        phase_ = taken_.take_gate(std::move(tried), ec) ? phase::shares : phase::over;
+        phase_ = taken_.take_gate(std::move(attempt), ec) ? phase::shares : phase::over;
         if (phase_ == phase::shares) line_.begin_again();
     }
 
     result attempt_shares(std::error_code& ec)
     {
         const bool overdue = readers_.is_overdue(pool_.clock().now(), ec);
-        std::optional<time_point> asked;
-        if (waits_for_readers_) asked = asked_;
-        const duration busy_for = ec ? duration{} : taken_.take_shares(false, asked, ec);
+        std::optional<time_point> waiting_since;
+        if (waits_for_readers_) waiting_since = began_;
+        const duration busy_for = ec ? duration{} : taken_.take_shares(false, waiting_since, ec);
         if (taken_.lost() && !ec) ec = errc::lost;
         if (!ec && !taken_.has_all_shares()) {
             const duration sleep = readers_.wait(pool_.counted().woken_together(), busy_for, pool_.clock().now(), ec);
@@ -239,7 +239,7 @@ private:
 
     Pool& pool_;
     lease_type& gate_;
-    const time_point asked_;
+    const time_point began_;
     const time_point deadline_;
     waker& waker_;
     waiting::ticket_limit* const limit_;

@@ -26,14 +26,14 @@ class fire_wait {
     using failure = typename Recurring::failure;
 
 public:
-    fire_wait(Recurring& of, const LeaseRight& lease, time_point deadline, waker& to_wake, waiting::ticket_limit* limit) noexcept
-        : of_{of}, lease_{lease}, deadline_{deadline}, waker_{to_wake}, limit_{limit}
+    fire_wait(Recurring& recurring, const LeaseRight& lease, time_point deadline, waker& to_wake, waiting::ticket_limit* limit) noexcept
+        : recurring_{recurring}, lease_{lease}, deadline_{deadline}, waker_{to_wake}, limit_{limit}
     {
     }
     fire_wait(const fire_wait&) = delete;
     fire_wait& operator=(const fire_wait&) = delete;
 
-    static const typename Recurring::lease_type& lease_of(const Recurring& of) noexcept { return of.lease_; }
+    static const typename Recurring::lease_type& lease_of(const Recurring& recurring) noexcept { return recurring.lease_; }
 
     // What to do now. May throw what the store's enqueue() throws.
     [[nodiscard]] waiting::wait_step next(time_point now, bool cancelled)
@@ -54,9 +54,9 @@ public:
     // Does I/O. May throw what a hook throws. Empty and no error: call next().
     [[nodiscard]] run_type attempt(waiting::wait_action how, std::error_code& ec)
     {
-        failure why;
-        run_type run = for_lease_ ? begin(how, why) : look(why);
-        ec = why.ec;
+        failure failed;
+        run_type run = for_lease_ ? begin(how, failed) : look(failed);
+        ec = failed.ec;
         return run;
     }
 
@@ -70,25 +70,25 @@ public:
     }
 
 private:
-    run_type look(failure& why)
+    run_type look(failure& failed)
     {
         std::optional<fire_step> rest;
-        if (of_.is_due(manner{.acquire = {}, .rest = &rest}, why))
+        if (recurring_.is_due(manner{.acquire = {}, .rest = &rest}, failed))
             for_lease_.emplace(lease_, deadline_, waker_, limit_);
         else
-            looks_at_ = of_.worth_a_look(rest);
+            looks_at_ = recurring_.worth_a_look(rest);
         return {};
     }
 
-    run_type begin(waiting::wait_action how, failure& why)
+    run_type begin(waiting::wait_action how, failure& failed)
     {
-        auto guard = for_lease_->attempt(how, why.ec);
-        if (why.ec || guard.empty()) return {};
+        auto guard = for_lease_->attempt(how, failed.ec);
+        if (failed.ec || guard.empty()) return {};
         for_lease_.reset();  // if nothing is begun, it looks again at once
-        return of_.begin_with(std::move(guard), manner{.acquire = {}}, why);
+        return recurring_.begin_with(std::move(guard), manner{.acquire = {}}, failed);
     }
 
-    Recurring& of_;
+    Recurring& recurring_;
     const LeaseRight& lease_;
     const time_point deadline_;
     waker& waker_;

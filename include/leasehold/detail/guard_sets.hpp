@@ -42,7 +42,7 @@ void each_of_set(const std::vector<Guard>& guards, Function f)
 template <class... Guards, class Function>
 void each_of_set(const std::tuple<Guards...>& guards, Function f)
 {
-    std::apply([&f](const auto&... each) { (f(each), ...); }, guards);
+    std::apply([&f](const auto&... guard) { (f(guard), ...); }, guards);
 }
 
 // The term of a guard, or of a copy that was kept of its term.
@@ -66,7 +66,7 @@ public:
         std::error_code no_memory;  // then without the details
         catch_into(no_memory, [&] {
             name_ = name;
-            said_ = diagnostics_of(store);
+            diagnostics_ = diagnostics_of(store);
         });
     }
 
@@ -74,13 +74,13 @@ public:
 
     [[noreturn]] void raise(std::string_view operation) const
     {
-        raise_failed_call(error_, std::string{operation} + " '" + name_ + "'", said_);
+        raise_failed_call(error_, std::string{operation} + " '" + name_ + "'", diagnostics_);
     }
 
 private:
     std::error_code error_;
     std::string name_;
-    store_diagnostics said_;
+    store_diagnostics diagnostics_;
 };
 
 struct set_release {
@@ -121,7 +121,7 @@ set_release release_set(std::tuple<lease_guard<Leases>...>& guards, const std::v
         ++out.guards;
         auto& store = *guard.store();
         const void* const called = std::addressof(store);
-        const bool given_up = std::any_of(failed.begin(), failed.end(), [called](const void* each) { return each == called; });
+        const bool given_up = std::any_of(failed.begin(), failed.end(), [called](const void* address) { return address == called; });
         auto ended = std::exchange(lease_access::body(guard), {});
         if (given_up || limit.reached(ended.keeper().clock())) return ended.leave();
         std::error_code ec;
@@ -132,7 +132,7 @@ set_release release_set(std::tuple<lease_guard<Leases>...>& guards, const std::v
     };
     for (auto i = order.rbegin(); i != order.rend(); ++i) {
         std::size_t at = 0;
-        std::apply([&](auto&... each) { ((at++ == *i ? release(each) : static_cast<void>(0)), ...); }, guards);
+        std::apply([&](auto&... guard) { ((at++ == *i ? release(guard) : static_cast<void>(0)), ...); }, guards);
     }
     return out;
 }
@@ -163,7 +163,7 @@ bool renew_set(std::tuple<Terms...>& terms, const joint_renewal& how, set_failur
         if (ec) failure.note(term.keeper().store(), ec, term.name());
         return extended && !ec;
     };
-    return std::apply([&renew](auto&... each) { return (renew(term_of(each)) && ...); }, terms);
+    return std::apply([&renew](auto&... term) { return (renew(term_of(term)) && ...); }, terms);
 }
 
 // Renews terms of one store in one call.
@@ -172,10 +172,10 @@ bool renew_together(std::span<Term> terms, const joint_renewal& how, set_failure
 {
     std::vector<term_renewal> renewals;
     std::vector<renewal::sent_renewal> sent;
-    std::vector<std::size_t> of;
+    std::vector<std::size_t> indexes;
     renewals.reserve(terms.size());
     sent.reserve(terms.size());
-    of.reserve(terms.size());
+    indexes.reserve(terms.size());
     std::vector<batch_answer> answers(terms.size(), batch_answer::unknown);
     for (std::size_t i = 0; i < terms.size(); ++i) {
         renewal::sent_renewal out;
@@ -183,16 +183,16 @@ bool renew_together(std::span<Term> terms, const joint_renewal& how, set_failure
         if (const auto what = term.keeper().begin_extension(term.term(), how.ttl, out, how.all)) {
             renewals.push_back(*what);
             sent.push_back(std::move(out));
-            of.push_back(i);
+            indexes.push_back(i);
         }
     }
-    answers.resize(of.size());
+    answers.resize(indexes.size());
     std::error_code ec;
     auto& store = term_of(terms.front()).keeper().store();
-    if (!of.empty()) catch_into(ec, [&] { store.renew_many(renewals, answers, how.within, ec); });
-    bool extended = !how.all || of.size() == terms.size();
-    for (std::size_t i = 0; i < of.size(); ++i) {
-        auto& term = term_of(terms[of[i]]);
+    if (!indexes.empty()) catch_into(ec, [&] { store.renew_many(renewals, answers, how.within, ec); });
+    bool extended = !how.all || indexes.size() == terms.size();
+    for (std::size_t i = 0; i < indexes.size(); ++i) {
+        auto& term = term_of(terms[indexes[i]]);
         term.keeper().end_renewal(sent[i], answers[i], ec);
         extended = extended && term.remaining() > duration::zero();
         if (answers[i] == batch_answer::unknown) failure.note(store, ec ? ec : make_error_code(errc::store_failure), term.name());
@@ -325,20 +325,20 @@ private:
     static const char* broken_rule(const Terms& terms, duration ttl)
     {
         const char* first = nullptr;
-        each_of_set(terms, [&](const auto& each) {
-            if (!first) first = term_of(each).broken_rule(ttl);
+        each_of_set(terms, [&](const auto& term) {
+            if (!first) first = term_of(term).broken_rule(ttl);
         });
         return first;
     }
 
     [[nodiscard]] auto terms() const
     {
-        const auto copied = [](const auto&... each) { return std::tuple{lease_access::body(each)...}; };
+        const auto copied = [](const auto&... guard) { return std::tuple{lease_access::body(guard)...}; };
         if constexpr (sizeof...(Leases) > 1) {
             return std::apply(copied, guards_);
         } else {
             std::vector<std::remove_cvref_t<decltype(lease_access::body(guards_.front()))>> all;
-            for (const auto& each : guards_) all.push_back(lease_access::body(each));
+            for (const auto& guard : guards_) all.push_back(lease_access::body(guard));
             return all;
         }
     }

@@ -41,8 +41,8 @@ inline bool is_repeated(std::string_view reason) noexcept
 // Whether a holder of that priority leaves the request alone. Nothing: it weighs none.
 inline bool is_declined(std::string_view reason, std::optional<int> own) noexcept
 {
-    const std::optional<int> asked = priority_in(reason);
-    return own && asked && *asked <= *own;
+    const std::optional<int> requested = priority_in(reason);
+    return own && requested && *requested <= *own;
 }
 
 }  // namespace leasehold::inline v0::detail

@@ -129,23 +129,23 @@ public:
     [[nodiscard]] attempt_result attempt(waiting::wait_action how, std::error_code& ec)
     {
         if (looks_) return look(ec), attempt_result{};
-        attempt_result tried{hold_grant<Store>{name_, owner_}};
-        acquire_result said;
+        attempt_result result{hold_grant<Store>{name_, owner_}};
+        acquire_result answer;
         auto* const queued = how == waiting::wait_action::attempt ? ticket_.get() : nullptr;
         catch_into(ec, [&] {
             if (queued)
-                said = waiting::try_acquire(store_, *queued, name_, owner_, ttl_, ec);
+                answer = waiting::try_acquire(store_, *queued, name_, owner_, ttl_, ec);
             else
-                said = store_.try_acquire(name_, owner_, ttl_, ec);
+                answer = store_.try_acquire(name_, owner_, ttl_, ec);
         });
-        if (ec) return after_failure(std::move(tried), ec);
-        if (said.granted()) {
-            tried.guard.granted(store_, said.token);
-            return tried;
+        if (ec) return after_failure(std::move(result), ec);
+        if (answer.granted()) {
+            result.guard.granted(store_, answer.token);
+            return result;
         }
         const time_point now = clock_.now();
-        machine_.busy(now, said);
-        decisions_.busy(said.token, now);
+        machine_.busy(now, answer);
+        decisions_.busy(answer.token, now);
         return {};
     }
 
@@ -164,7 +164,7 @@ public:
     void leave_queues() noexcept { place_.reset(); }
 
     // Explains the error with which the wait ended. Empty: the error is the store's, whatever its code.
-    [[nodiscard]] std::string why() const
+    [[nodiscard]] std::string explanation() const
     {
         const std::string here = "hold '" + printable(name_) + "': ";
         if (found_ == hold_step::refuse_held) return here + words_of_hold();
@@ -192,17 +192,17 @@ private:
 
     // The store may have made the hold all the same, and only its reply was lost. Without a look, the caller's next hold() would be refused
     // for the hold of this one.
-    [[nodiscard]] attempt_result after_failure(attempt_result tried, std::error_code& ec) noexcept
+    [[nodiscard]] attempt_result after_failure(attempt_result result, std::error_code& ec) noexcept
     {
         std::error_code without, of_look;
         catch_into(without, [this] { failed_ = diagnostics_of(store_); });
         std::optional<lease_record> found;
         catch_into(of_look, [&] { found = store_.inspect(name_, of_look); });
         in_doubt_ = bool{of_look};
-        if (of_look || !found || found->owner != owner_) return tried;
+        if (of_look || !found || found->owner != owner_) return result;
         ec.clear();
-        tried.guard.granted(store_, found->token);
-        return tried;
+        result.guard.granted(store_, found->token);
+        return result;
     }
 
     void look(std::error_code& ec)

@@ -15,9 +15,9 @@ namespace leasehold::inline v0::detail {
 struct lease_access {
     // A right's attempts: see acquire_forms.
     template <class Right>
-    static auto& attempts(Right& of) noexcept
+    static auto& attempts(Right& right) noexcept
     {
-        return of.attempts_;
+        return right.attempts_;
     }
 
     // Another object of the same lease, which keeps what the lease refers to.

@@ -85,15 +85,15 @@ public:
         return attempt(single, ec);
     }
 
-    // An attempt for another right, which prepares it. `asked`: since when the caller has waited, if it has.
-    attempt_result attempt_once(std::error_code& ec, std::optional<time_point> asked = {}) noexcept
+    // An attempt for another right, which prepares it. `waiting_since`: since when the caller has waited, if it has.
+    attempt_result attempt_once(std::error_code& ec, std::optional<time_point> waiting_since = {}) noexcept
     {
         waiting::no_ticket single;
-        return prepare(ec) ? attempt(single, ec, asked) : attempt_result{};
+        return prepare(ec) ? attempt(single, ec, waiting_since) : attempt_result{};
     }
 
     template <class Ticket>
-    attempt_result attempt(Ticket& ticket, std::error_code& ec, std::optional<time_point> asked = {}) noexcept
+    attempt_result attempt(Ticket& ticket, std::error_code& ec, std::optional<time_point> waiting_since = {}) noexcept
     {
         if (!begin_attempt(ec)) return {.guard = {}, .closed = !ec};
         acquire_result result;
@@ -101,7 +101,7 @@ public:
         catch_into(ec,
                    [&] { result = waiting::try_acquire(store(), ticket, keeper().name(), keeper().owner(), keeper().terms().ttl, ec); });
         std::error_code not_released;
-        if (!ec) return answered(result, sent, ec, not_released, asked);
+        if (!ec) return answered(result, sent, ec, not_released, waiting_since);
         keeper().attempt_failed();
         return {.guard = {}, .answer = result};
     }
@@ -116,16 +116,16 @@ public:
     }
 
     // The part of an attempt after the call, which was sent at `sent`. `not_released`: the error of releasing a term that was granted
-    // too late; if it is one already, the store is not called again. `asked`: when the caller asked for the lease, if before that.
+    // too late; if it is one already, the store is not called again. `waiting_since`: since when the caller has waited, if it has.
     attempt_result answered(const acquire_result& result, time_point sent, std::error_code& ec, std::error_code& not_released,
-                            std::optional<time_point> asked = {}) noexcept
+                            std::optional<time_point> waiting_since = {}) noexcept
     {
         if (!result.granted()) {
             keeper().attempt_failed();
             return {.guard = {}, .answer = result};
         }
         if (auto term = keeper().grant(result.token, sent)) {
-            keeper().observe_beginning(*term, asked.value_or(sent));
+            keeper().observe_beginning(*term, waiting_since.value_or(sent));
             return {.guard = guard_type{typename guard_type::body_type{handle_, std::move(term)}}, .answer = result};
         }
         // The answer took longer than the term. Nobody has worked under the term, so release it rather than hand it out.
@@ -169,10 +169,10 @@ public:
                     waits.woken(clock().now());
                 continue;
             }
-            attempt_result tried = attempt(waits, step.action, ec);
-            if (tried.ends_wait(ec)) return tried;
-            if (!tried.closed && tried.answer.status == acquire_status::busy) beside.busy(tried.answer);
-            go_on(waits, tried);
+            attempt_result result = attempt(waits, step.action, ec);
+            if (result.ends_wait(ec)) return result;
+            if (!result.closed && result.answer.status == acquire_status::busy) beside.busy(result.answer);
+            go_on(waits, result);
         }
     }
 
@@ -180,27 +180,27 @@ public:
     attempt_result attempt(wait_type& waits, waiting::wait_action how, std::error_code& ec) noexcept
     {
         auto* const ticket = how == waiting::wait_action::attempt ? waits.ticket() : nullptr;
-        if (ticket) return attempt(*ticket, ec, waits.asked());
+        if (ticket) return attempt(*ticket, ec, waits.began());
         waiting::no_ticket single;
-        return attempt(single, ec, waits.asked());
+        return attempt(single, ec, waits.began());
     }
 
     // After an attempt that has not ended the wait.
-    void go_on(wait_type& waits, const attempt_result& tried) const
+    void go_on(wait_type& waits, const attempt_result& result) const
     {
-        if (tried.closed)
+        if (result.closed)
             waits.closed();
         else
-            waits.busy(clock().now(), tried.answer);
+            waits.busy(clock().now(), result.answer);
     }
 
     // `found_by_library`: the library itself found the failure, so the store's last diagnostics are about something else.
     [[nodiscard]] store_error failure(std::error_code ec, std::string_view operation, bool found_by_library = false) const
     {
         if (!found_by_library) return store_failure(store(), ec, operation, keeper().name());
-        store_diagnostics said;
-        said.advice = "it granted the lease, but its answer came when the term was already over; the term was released";
-        return {ec, std::string{operation} + " '" + keeper().name() + "'", std::move(said)};
+        store_diagnostics diagnostics;
+        diagnostics.advice = "it granted the lease, but its answer came when the term was already over; the term was released";
+        return {ec, std::string{operation} + " '" + keeper().name() + "'", std::move(diagnostics)};
     }
 
     [[noreturn]] void raise_failure(std::error_code ec, std::string_view operation, bool found_by_library = false) const
@@ -209,12 +209,12 @@ public:
         throw_exception(failure(ec, operation, true));
     }
 
-    [[noreturn]] void raise_failure(const attempt_result& tried, std::error_code ec, std::string_view operation) const
+    [[noreturn]] void raise_failure(const attempt_result& result, std::error_code ec, std::string_view operation) const
     {
-        raise_failure(ec, operation, tried.too_late);
+        raise_failure(ec, operation, result.too_late);
     }
 
-    [[nodiscard]] static guard_type guard_of(attempt_result tried) noexcept { return std::move(tried.guard); }
+    [[nodiscard]] static guard_type guard_of(attempt_result result) noexcept { return std::move(result.guard); }
 
 private:
     static std::string checked_name(std::string_view name)

@@ -100,7 +100,7 @@ private:
             latest_.replace_by(std::move(found), sent);
         }
         feed_->push(std::move(to_feed));
-        for (const Change& each : changes) tell(each);
+        for (const Change& change : changes) tell(change);
     }
 
     void tell(const Change& change) noexcept

@@ -101,19 +101,19 @@ public:
         return pool_->wait(deadline, stop, ec, kind_);
     }
 
-    template <class Tried>
-    [[noreturn]] void raise_failure(const Tried& tried, std::error_code ec, std::string_view operation) const
+    template <class Result>
+    [[noreturn]] void raise_failure(const Result& result, std::error_code ec, std::string_view operation) const
     {
         if constexpr (requires { Kind::name_of(std::string{}); })
-            pool_->raise_failure(ec, Kind::name_of(std::string{operation}), tried.too_late, tried.of_another);
+            pool_->raise_failure(ec, Kind::name_of(std::string{operation}), result.too_late, result.of_another);
         else
-            pool_->raise_failure(ec, operation, tried.too_late, tried.of_another);
+            pool_->raise_failure(ec, operation, result.too_late, result.of_another);
     }
 
-    template <class Tried>
-    [[nodiscard]] Guard guard_of(Tried tried) const noexcept
+    template <class Result>
+    [[nodiscard]] Guard guard_of(Result result) const noexcept
     {
-        return lease_access::make_guard<Guard>(pool_, std::move(tried));
+        return lease_access::make_guard<Guard>(pool_, std::move(result));
     }
 
 private:

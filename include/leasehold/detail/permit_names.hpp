@@ -30,11 +30,11 @@ struct permit_names {
     [[nodiscard]] std::string of_permit(std::size_t i) const { return prefix() + std::to_string(i); }
 
     // Which permit has this name; empty: none has, as for the gate's name.
-    [[nodiscard]] std::optional<std::size_t> number_of(std::string_view of) const noexcept
+    [[nodiscard]] std::optional<std::size_t> number_of(std::string_view text) const noexcept
     {
-        if (!take_text(of, name) || !take_text(of, separator) || (of.size() > 1 && of.front() == '0')) return std::nullopt;
-        const std::optional<std::size_t> number = take_number(of);
-        return of.empty() ? number : std::nullopt;
+        if (!take_text(text, name) || !take_text(text, separator) || (text.size() > 1 && text.front() == '0')) return std::nullopt;
+        const std::optional<std::size_t> number = take_number(text);
+        return text.empty() ? number : std::nullopt;
     }
 };
 

@@ -73,32 +73,32 @@ public:
     class turn {
     public:
         // `ec` must hold the turn's result when the turn ends. If the constructor sets it, the turn before failed, and this is none.
-        turn(turnstile& of, std::error_code& ec) : of_{of}, ec_{ec}
+        turn(turnstile& parent, std::error_code& ec) : parent_{parent}, ec_{ec}
         {
-            std::unique_lock lock{of_.mutex_};
-            const std::uint64_t failures = of_.failures_;
-            while (of_.taken_ && of_.failures_ == failures) of_.changed_.wait(lock);
-            if (of_.failures_ == failures)
-                of_.taken_ = begun_ = true;
+            std::unique_lock lock{parent_.mutex_};
+            const std::uint64_t failures = parent_.failures_;
+            while (parent_.taken_ && parent_.failures_ == failures) parent_.changed_.wait(lock);
+            if (parent_.failures_ == failures)
+                parent_.taken_ = begun_ = true;
             else
-                ec_ = of_.last_failure_;
+                ec_ = parent_.last_failure_;
         }
         turn(const turn&) = delete;
         turn& operator=(const turn&) = delete;
         ~turn()
         {
             if (!begun_) return;
-            const std::lock_guard lock{of_.mutex_};
-            of_.taken_ = false;
+            const std::lock_guard lock{parent_.mutex_};
+            parent_.taken_ = false;
             if (ec_) {
-                ++of_.failures_;
-                of_.last_failure_ = ec_;
+                ++parent_.failures_;
+                parent_.last_failure_ = ec_;
             }
-            of_.changed_.notify_all();
+            parent_.changed_.notify_all();
         }
 
     private:
-        turnstile& of_;
+        turnstile& parent_;
         std::error_code& ec_;
         bool begun_ = false;
     };
@@ -195,15 +195,15 @@ public:
     // One round of attempts at any of the permits.
     attempt_result try_any(permit_search& search, std::error_code& ec)
     {
-        attempt_result tried;
+        attempt_result result;
         for (bool again = counted_->settle(terms_.ttl, ec); again;) {
             const std::size_t asked_for = count();
             search.follow(asked_for);
-            tried = one_round(search, asked_for, ec);
-            again = tried.guard.empty() && !ec && (count() > asked_for || counted_->has_grown(terms_.ttl, ec));
+            result = one_round(search, asked_for, ec);
+            again = result.guard.empty() && !ec && (count() > asked_for || counted_->has_grown(terms_.ttl, ec));
         }
-        tried.busy_for = search.remaining(clock_.now());
-        return tried;
+        result.busy_for = search.remaining(clock_.now());
+        return result;
     }
 
     // An attempt at one permit: that which was released last, or any.
@@ -226,26 +226,26 @@ public:
                                  std::to_string(count()) + " can be taken at once, not " + std::to_string(wanted), ec);
             return {};
         }
-        some_result tried = look_and_take_some(search, wanted, ec);
-        if (!tried.guard.empty() || ec || !counted_->has_grown(terms_.ttl, ec)) return tried;
-        const bool gave_back = tried.gave_back;
-        tried = look_and_take_some(search, wanted, ec);
-        tried.gave_back = tried.gave_back || gave_back;
-        return tried;
+        some_result result = look_and_take_some(search, wanted, ec);
+        if (!result.guard.empty() || ec || !counted_->has_grown(terms_.ttl, ec)) return result;
+        const bool gave_back = result.gave_back;
+        result = look_and_take_some(search, wanted, ec);
+        result.gave_back = result.gave_back || gave_back;
+        return result;
     }
 
     // Attempts at all permits that the caller doesn't have; guards[first + i] is for permit i. A caller that gets all of them has the
     // gate, where the others wait: nobody waits for these terms. `all`: stops at a busy one.
-    // `asked`: since when the caller has waited, if it has. Returns the time until the last of the busy ones ends, as far as is
+    // `waiting_since`: since when the caller has waited, if it has. Returns the time until the last of the busy ones ends, as far as is
     // known; 0: unknown.
-    duration try_all(std::vector<guard_type>& guards, std::size_t first, bool all, bool& too_late, std::optional<time_point> asked,
-                     std::error_code& ec)
+    duration try_all(std::vector<guard_type>& guards, std::size_t first, bool all, bool& too_late,
+                     std::optional<time_point> waiting_since, std::error_code& ec)
     {
         duration busy_for{};
-        const auto take = [&](std::size_t i, auto tried) {
-            too_late = too_late || tried.too_late;
-            busy_for = std::max(busy_for, tried.answer.remaining);
-            guards[first + i] = std::move(tried.guard);
+        const auto take = [&](std::size_t i, auto attempt) {
+            too_late = too_late || attempt.too_late;
+            busy_for = std::max(busy_for, attempt.answer.remaining);
+            guards[first + i] = std::move(attempt.guard);
             return !all || !guards[first + i].empty();
         };
         if constexpr (batch_acquiring_store<counted_type>) {
@@ -254,10 +254,11 @@ public:
             for (std::size_t i = 0; i < count(); ++i)
                 if (guards[first + i].empty()) missing.push_back(i);
             // Its own terms must not take the lock whose release tells it that the last of the others has left.
-            each_batch(missing.size(), [&](std::size_t k) { return missing[k]; }, [&] { return count(); }, wakes_nobody, asked, ec, take);
+            each_batch(missing.size(), [&](std::size_t k) { return missing[k]; }, [&] { return count(); }, wakes_nobody, waiting_since, ec,
+                       take);
         } else {
             for (std::size_t i = 0; i < count() && !ec; ++i)
-                if (guards[first + i].empty() && !take(i, lease_access::attempts(lease(i)).attempt_once(ec, asked))) break;
+                if (guards[first + i].empty() && !take(i, lease_access::attempts(lease(i)).attempt_once(ec, waiting_since))) break;
         }
         return busy_for;
     }
@@ -272,11 +273,11 @@ public:
     {
         static_assert(ordered_store<counted_type>);
         guard_type taken;
-        const auto take = [&taken](auto tried) { taken = std::move(tried.guard); };
+        const auto take = [&taken](auto attempt) { taken = std::move(attempt.guard); };
         if constexpr (batch_acquiring_store<counted_type>) {
             batch_attempt<lease_type> alone{1};
             if (!alone.add(lease_of_first(), wakes_nobody, ec)) return taken;
-            alone.send(1, {}, ec, [&](std::size_t, auto tried) { take(std::move(tried)); });
+            alone.send(1, {}, ec, [&](std::size_t, auto attempt) { take(std::move(attempt)); });
         } else {
             take(lease_access::attempts(lease_of_first()).attempt_once(ec));
         }
@@ -308,10 +309,10 @@ public:
 
     // Another attempt of a waiter, with its ticket for one.
     template <class Ticket>
-    attempt_result try_with(Ticket& ticket, std::size_t permit, std::optional<time_point> asked, std::error_code& ec)
+    attempt_result try_with(Ticket& ticket, std::size_t permit, std::optional<time_point> waiting_since, std::error_code& ec)
     {
-        auto tried = lease_access::attempts(lease(permit)).attempt(ticket, ec, asked);
-        return {.guard = std::move(tried.guard), .index = permit, .too_late = tried.too_late, .sleep = tried.answer.retry_after};
+        auto attempt = lease_access::attempts(lease(permit)).attempt(ticket, ec, waiting_since);
+        return {.guard = std::move(attempt.guard), .index = permit, .too_late = attempt.too_late, .sleep = attempt.answer.retry_after};
     }
 
     // Any number, another with each call.
@@ -352,12 +353,12 @@ public:
                                     const set_failure& failed = {})
     {
         for (const errc refused : {errc::invalid_terms, errc::held_closed})
-            if (const std::string said = counted_->disagreement(); ec == refused && !said.empty()) raise_invalid(refused, said);
+            if (const std::string found = counted_->disagreement(); ec == refused && !found.empty()) raise_invalid(refused, found);
         if (of_another || ec == errc::lost) {
-            store_diagnostics said;  // the store's own are about this thread's calls
-            said.advice = of_another ? "another thread's attempt failed, for which this one waited"
-                                     : "the gate or a share was lost before the writer had all of them";
-            raise_failed_call(ec, std::string{operation} + " '" + name() + "'", std::move(said));
+            store_diagnostics diagnostics;  // the store's own are about this thread's calls
+            diagnostics.advice = of_another ? "another thread's attempt failed, for which this one waited"
+                                            : "the gate or a share was lost before the writer had all of them";
+            raise_failed_call(ec, std::string{operation} + " '" + name() + "'", std::move(diagnostics));
         }
         if (too_late) lease_access::attempts(lease(0)).raise_failure(ec, operation, true);
         if (failed.error()) failed.raise(operation);
@@ -381,25 +382,25 @@ private:
             if (permits > 1 && attempts_together(*counted_) > 1) return try_recent_or_any_together(search, permits, ec);
         }
         while (const std::optional<std::size_t> i = search.next(clock_.now())) {
-            attempt_result tried = try_one(*i, search, ec);
-            if (ec || !tried.guard.empty()) return tried;
+            attempt_result result = try_one(*i, search, ec);
+            if (ec || !result.guard.empty()) return result;
         }
         return {};
     }
 
     attempt_result try_one(std::size_t i, permit_search& search, std::error_code& ec)
     {
-        auto tried = lease_access::attempts(lease(i)).attempt_once(ec, search.asked());
-        if (tried.guard.empty() && !ec && !tried.closed) search.busy(i, clock_.now(), tried.answer);
-        return {std::move(tried.guard), i, tried.too_late};
+        auto attempt = lease_access::attempts(lease(i)).attempt_once(ec, search.waiting_since());
+        if (attempt.guard.empty() && !ec && !attempt.closed) search.busy(i, clock_.now(), attempt.answer);
+        return {std::move(attempt.guard), i, attempt.too_late};
     }
 
     attempt_result try_recent_or_any_together(permit_search& search, std::size_t permits, std::error_code& ec)
     {
         const std::size_t recent = recent_.exchange(none);
         if (recent < permits) {
-            attempt_result tried = try_one(recent, search, ec);
-            if (ec || !tried.guard.empty()) return tried;
+            attempt_result attempt = try_one(recent, search, ec);
+            if (ec || !attempt.guard.empty()) return attempt;
         }
         // Otherwise another thread's attempt at all of them would look as if all were taken.
         const typename turnstile<Clock>::turn alone{turnstile_, ec};
@@ -408,14 +409,14 @@ private:
         search.begin_with_all();
         const std::size_t start = random();
         each_batch(permits, [&](std::size_t k) { return (start + k) % permits; }, [] { return std::size_t{1}; },
-                   counted_->permits_wake(), search.asked(), ec,
-                   [&](std::size_t i, auto tried) {
-                       result.too_late = result.too_late || tried.too_late;
-                       if (tried.guard.empty()) {
-                           search.busy(i, clock_.now(), tried.answer);
+                   counted_->permits_wake(), search.waiting_since(), ec,
+                   [&](std::size_t i, auto attempt) {
+                       result.too_late = result.too_late || attempt.too_late;
+                       if (attempt.guard.empty()) {
+                           search.busy(i, clock_.now(), attempt.answer);
                            return true;
                        }
-                       result.guard = std::move(tried.guard);
+                       result.guard = std::move(attempt.guard);
                        result.index = i;
                        return false;
                    });
@@ -446,7 +447,7 @@ private:
         if (!alone) return {.of_another = true};
         std::vector<std::size_t> order(guards.size());
         std::iota(order.begin(), order.end(), std::size_t{0});
-        if (guards.size() == wanted) ec = make_error_code_if(std::ranges::any_of(guards, [](const auto& each) { return !each.held(); }));
+        if (guards.size() == wanted) ec = make_error_code_if(std::ranges::any_of(guards, [](const auto& guard) { return !guard.held(); }));
         if (ec || guards.size() < wanted) {
             result.too_late = result.too_late || guards.size() == wanted;
             const bool gave_back = !guards.empty();
@@ -454,7 +455,7 @@ private:
             return {.too_late = result.too_late, .busy_for = search.remaining(clock_.now()), .gave_back = gave_back};
         }
         std::stop_source lost = new_stop_source();
-        for (const auto& each : guards) lease_access::share_stop(each, lost);
+        for (const auto& guard : guards) lease_access::share_stop(guard, lost);
         result.guard = set_access::make<set_type>(std::move(guards), std::move(order), std::move(lost));
         return result;
     }
@@ -471,12 +472,12 @@ private:
                       std::error_code& ec)
     {
         const auto missing = [&] { return wanted - guards.size(); };
-        const auto take = [&](std::size_t i, auto tried) {
-            result.too_late = result.too_late || tried.too_late;
-            if (tried.guard.empty()) {
-                if (!tried.closed) search.busy(i, clock_.now(), tried.answer);
+        const auto take = [&](std::size_t i, auto attempt) {
+            result.too_late = result.too_late || attempt.too_late;
+            if (attempt.guard.empty()) {
+                if (!attempt.closed) search.busy(i, clock_.now(), attempt.answer);
             } else {
-                guards.push_back(std::move(tried.guard));
+                guards.push_back(std::move(attempt.guard));
                 result.indexes.push_back(i);
             }
             return missing() > 0;
@@ -486,13 +487,13 @@ private:
                 const typename turnstile<Clock>::turn alone{turnstile_, ec};
                 if (ec) return false;
                 search.begin_with_all();
-                each_batch(permits, [](std::size_t k) { return k; }, missing, counted_->permits_wake(), search.asked(), ec, take);
+                each_batch(permits, [](std::size_t k) { return k; }, missing, counted_->permits_wake(), search.waiting_since(), ec, take);
                 return true;
             }
         }
         search.begin_with_all();
         for (std::size_t i = 0; i < permits && permits - i >= missing() && missing() > 0 && !ec; ++i)
-            take(i, lease_access::attempts(lease(i)).attempt_once(ec, search.asked()));
+            take(i, lease_access::attempts(lease(i)).attempt_once(ec, search.waiting_since()));
         return true;
     }
 
@@ -500,19 +501,19 @@ private:
     // term_request. Stops after the call in which each_answer(permit, answer) was false.
     template <class PermitAt, class Most, class EachAnswer>
     void each_batch(std::size_t permits, PermitAt permit_at, Most most, std::optional<std::string_view> wakes,
-                    std::optional<time_point> asked, std::error_code& ec, EachAnswer each_answer)
+                    std::optional<time_point> waiting_since, std::error_code& ec, EachAnswer each_answer)
     {
         const std::size_t size = std::clamp<std::size_t>(attempts_together(*counted_), 1, std::max<std::size_t>(permits, 1));
         batch_attempt<lease_type> together{size};
-        std::vector<std::size_t> of;
-        of.reserve(size);
+        std::vector<std::size_t> numbers;
+        numbers.reserve(size);
         bool go_on = true;
         for (std::size_t k = 0; k < permits && go_on && !ec;) {
-            for (of.clear(); k < permits && of.size() < size && !ec; ++k)
-                if (together.add(lease(permit_at(k)), wakes, ec)) of.push_back(permit_at(k));
+            for (numbers.clear(); k < permits && numbers.size() < size && !ec; ++k)
+                if (together.add(lease(permit_at(k)), wakes, ec)) numbers.push_back(permit_at(k));
             if (ec) return together.cancel();
-            together.send(most(), asked, ec,
-                          [&](std::size_t at, auto tried) { go_on = each_answer(of[at], std::move(tried)) && go_on; });
+            together.send(most(), waiting_since, ec,
+                          [&](std::size_t at, auto attempt) { go_on = each_answer(numbers[at], std::move(attempt)) && go_on; });
         }
     }
 

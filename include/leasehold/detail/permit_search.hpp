@@ -30,7 +30,7 @@ public:
 
     // Whether a waiter for several may rely on a list of the held ones. Under expiry by observation, a list shows a dead holder's term for
     // ever; only an attempt finds out that it is over. So the waiter asks once a ttl, whatever the list says.
-    [[nodiscard]] bool may_rely_on_list(time_point now, duration ttl) const noexcept { return asked_ && now - last_round_ < ttl; }
+    [[nodiscard]] bool may_rely_on_list(time_point now, duration ttl) const noexcept { return waiting_since_ && now - last_round_ < ttl; }
     void begin_round(time_point now) noexcept { last_round_ = now; }
 
     // There are this many permits now. The new ones are asked for in this round.
@@ -46,11 +46,11 @@ public:
     }
 
     // Since when the caller has waited, if it has.
-    [[nodiscard]] std::optional<time_point> asked() const noexcept { return asked_; }
-    void waits_since(time_point asked) noexcept
+    [[nodiscard]] std::optional<time_point> waiting_since() const noexcept { return waiting_since_; }
+    void waits_since(time_point began) noexcept
     {
-        asked_ = asked;
-        last_round_ = asked;
+        waiting_since_ = began;
+        last_round_ = began;
     }
 
     // The next permit to ask for in this round; nothing: the round is over, and another begins with the next call.
@@ -67,20 +67,20 @@ public:
             return std::nullopt;
         }
         --left_;
-        const std::size_t asked = next_;
+        const std::size_t permit = next_;
         next_ = (next_ + 1) % permits_;
-        return asked;
+        return permit;
     }
 
     // All will be asked for at once: what was known of their ends is out of date.
     void begin_with_all() noexcept { nearest_ends_ = time_point::max(); }
 
     // This one was busy at `now`.
-    void busy(std::size_t permit, time_point now, const acquire_result& said) noexcept
+    void busy(std::size_t permit, time_point now, const acquire_result& answer) noexcept
     {
-        assert(permit < permits_ && !said.granted());
-        if (said.remaining <= duration::zero()) return;
-        const time_point ends = said.remaining < time_point::max() - now ? now + said.remaining : time_point::max();
+        assert(permit < permits_ && !answer.granted());
+        if (answer.remaining <= duration::zero()) return;
+        const time_point ends = answer.remaining < time_point::max() - now ? now + answer.remaining : time_point::max();
         if (ends >= nearest_ends_ && permit != nearest_) return;
         nearest_ = permit;
         nearest_ends_ = ends;
@@ -105,7 +105,7 @@ private:
     bool first_round_ = true;
     std::size_t nearest_ = 0;
     time_point nearest_ends_ = time_point::max();
-    std::optional<time_point> asked_;
+    std::optional<time_point> waiting_since_;
     time_point last_round_ = time_point::min();  // of a waiter for several
 };
 

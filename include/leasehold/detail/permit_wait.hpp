@@ -29,8 +29,8 @@ class permit_waiter {
 
 public:
     // `limit`: how many costly tickets there may be. Without one of them, the waiter asks for all permits.
-    permit_waiter(Pool& of, waker& to_wake, waiting::ticket_limit* limit) noexcept
-        : pool_{of}, ticket_{of.counted(), to_wake, limit}, bell_{of.counted(), to_wake, limit}
+    permit_waiter(Pool& pool, waker& to_wake, waiting::ticket_limit* limit) noexcept
+        : pool_{pool}, ticket_{pool.counted(), to_wake, limit}, bell_{pool.counted(), to_wake, limit}
     {
     }
 
@@ -48,25 +48,25 @@ public:
             const bool only_one = pool_.count() == 1;
             if (ticket_ && permit_ >= pool_.count()) ticket_.give_up();
             if (ticket_ && (only_one || due_ <= pool_.clock().now())) {
-                auto tried = try_one(search, ec);
-                if (ec || !tried.guard.empty() || (only_one && !pool_.has_grown(ec))) return tried;
+                auto result = try_one(search, ec);
+                if (ec || !result.guard.empty() || (only_one && !pool_.has_grown(ec))) return result;
             }
         }
         if (has_come) {  // with the term ended that kept all permits from being granted: then each is probably free
-            auto tried = pool_.try_likely(search, ec);
-            if (ec || !tried.guard.empty()) return tried;
+            auto result = pool_.try_likely(search, ec);
+            if (ec || !result.guard.empty()) return result;
         } else if (behind_) {
             return typename Pool::attempt_result{};
         }
-        auto tried = pool_.try_any(search, ec);
+        auto result = pool_.try_any(search, ec);
         if constexpr (notifying_store<counted_type>) {
-            if (ec || !tried.guard.empty() || pool_.counted().wakes_together()) return tried;
+            if (ec || !result.guard.empty() || pool_.counted().wakes_together()) return result;
             if (const auto nearest = search.nearest(); !ticket_ && nearest && ticket_.take(pool_.lease(*nearest).name())) {
                 permit_ = *nearest;
                 return try_one(search, ec);
             }
         }
-        return tried;
+        return result;
     }
 
     // Several permits: a waiter for several queues for none of them.
@@ -102,14 +102,14 @@ public:
 private:
     auto try_one(const permit_search& search, std::error_code& ec)
     {
-        auto tried = pool_.try_with(*ticket_.get(), permit_, search.asked(), ec);
-        if (pool_.count() == 1) return tried;
+        auto result = pool_.try_with(*ticket_.get(), permit_, search.waiting_since(), ec);
+        if (pool_.count() == 1) return result;
         const time_point now = pool_.clock().now();
-        const duration sleep = std::exchange(tried.sleep, {});  // the others may come free without anybody being woken
+        const duration sleep = std::exchange(result.sleep, {});  // the others may come free without anybody being woken
         // Nobody wakes it: then it has no place in that queue, and the others are asked for in any case.
         due_ = sleep > duration::zero() && sleep < time_point::max() - now ? now + sleep : time_point::max();
-        tried.busy_for = search.remaining(now);
-        return tried;
+        result.busy_for = search.remaining(now);
+        return result;
     }
 
     Pool& pool_;
@@ -154,10 +154,10 @@ public:
     result attempt(waiting::wait_action how, std::error_code& ec)
     {
         ec.clear();
-        result tried = attempt_in_turn(how, ec);
+        result outcome = attempt_in_turn(how, ec);
         // A release would take another call's time during an outage, and would replace what the store says of the failure.
         if (ec) Pool::let_run_out(kept_);
-        return tried;
+        return outcome;
     }
 
     // What a wait that gave up reports.
@@ -193,17 +193,17 @@ private:
             return {};
         }
         asking_.is_behind(turn.status == turn_status::behind);
-        result tried = attempt_(search_, asking_, ec);
-        if (ec || !tried.guard.empty()) {
+        result outcome = attempt_(search_, asking_, ec);
+        if (ec || !outcome.guard.empty()) {
             if (!ec && !first && !at_end) line_.passed();
-            return tried;
+            return outcome;
         }
         keep_permits(in_order);
-        duration sleep = tried.sleep > duration::zero() || asking_.is_kept_out() ? tried.sleep : turn.retry_after;
+        duration sleep = outcome.sleep > duration::zero() || asking_.is_kept_out() ? outcome.sleep : turn.retry_after;
         if (!first) sleep = std::min({sleep, turn.retry_after, asking_.sleeps(pool_.clock().now())});
-        if (tried.busy_for > duration::zero()) sleep = std::min(sleep, tried.busy_for);
-        line_.busy({.remaining = tried.busy_for, .retry_after = sleep}, tried.gave_back);
-        return tried;
+        if (outcome.busy_for > duration::zero()) sleep = std::min(sleep, outcome.busy_for);
+        line_.busy({.remaining = outcome.busy_for, .retry_after = sleep}, outcome.gave_back);
+        return outcome;
     }
 
     // A waiter that isn't the first passes earlier ones, unless the first waits for several permits. An error counts as that, too.

@@ -26,7 +26,7 @@ constexpr bool is_hidden(char32_t c) noexcept
         range{0xFE00, 0xFE0F},   range{0xFEFF, 0xFEFF},   range{0xFFA0, 0xFFA0},   range{0xFFF0, 0xFFFB},
         range{0x1BCA0, 0x1BCA3}, range{0x1D173, 0x1D17A}, range{0xE0000, 0xE0FFF}};
     if ((c & 0xFFFEU) == 0xFFFEU) return true;  // noncharacters
-    return std::any_of(hidden.begin(), hidden.end(), [c](const range& each) { return each.first <= c && c <= each.last; });
+    return std::any_of(hidden.begin(), hidden.end(), [c](const range& one) { return one.first <= c && c <= one.last; });
 }
 
 inline void append_hexadecimal(std::string& to, char32_t value, int least_digits)

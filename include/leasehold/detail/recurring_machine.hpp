@@ -44,30 +44,31 @@ struct fire_step {
 
 // A name without a record starts here: no earlier fire needs work.
 template <schedule Schedule>
-constexpr fire_time before_the_last_fire(const Schedule& of, fire_time now)
+constexpr fire_time before_the_last_fire(const Schedule& schedule, fire_time now)
 {
-    const std::optional<fire_time> last = last_fire(of, now);
+    const std::optional<fire_time> last = last_fire(schedule, now);
     return last ? *last - duration{1} : now;
 }
 
 // `start`: where a name without a record starts.
 template <schedule Schedule>
-constexpr fire_step next_fire_step(const fire_record& record, const Schedule& of, const fire_rules& rules, fire_time start, fire_time now)
+constexpr fire_step next_fire_step(const fire_record& record, const Schedule& schedule, const fire_rules& rules, fire_time start,
+                                   fire_time now)
 {
     const fire_time passed = record.passed.value_or(start);
-    const fire_time first = of.next(passed);
+    const fire_time first = schedule.next(passed);
     if (first > now) return {.fire = first, .until = first};
-    const fire_time due = rules.catch_up == catch_up::all ? first : last_fire_after(of, now, passed);
-    const bool tried = record.open && record.open->fire == due;
-    const int attempts = tried ? record.open->attempts : 0;
+    const fire_time due = rules.catch_up == catch_up::all ? first : last_fire_after(schedule, now, passed);
+    const bool is_open = record.open && record.open->fire == due;
+    const int attempts = is_open ? record.open->attempts : 0;
     if (rules.max_attempts > 0 && attempts >= rules.max_attempts) return {.action = fire_action::pass, .passed = due, .given_up = due};
-    if (rules.catch_up == catch_up::none && !tried && now - due > rules.begin_within) return {.action = fire_action::pass, .passed = due};
-    if (tried && now < record.open->not_before) {
+    if (rules.catch_up == catch_up::none && !is_open && now - due > rules.begin_within) return {.action = fire_action::pass, .passed = due};
+    if (is_open && now < record.open->not_before) {
         // A later fire may come first, and take this one's place.
-        const fire_time later = rules.catch_up == catch_up::all ? no_fire : fire_time{of.next(due)};
+        const fire_time later = rules.catch_up == catch_up::all ? no_fire : fire_time{schedule.next(due)};
         return {.fire = due, .until = std::min(record.open->not_before, later)};
     }
-    const fire_time before = due == first ? passed : last_fire_after(of, due - duration{1}, passed);
+    const fire_time before = due == first ? passed : last_fire_after(schedule, due - duration{1}, passed);
     return {.action = fire_action::begin, .fire = due, .attempt = attempts + 1, .passed = before};
 }
 
@@ -79,12 +80,12 @@ constexpr bool notes_beginning(const fire_record& record, const fire_rules& rule
 
 // The fires that a step notes as missed, at most the last 1,000, in order. `passed`: no fire up to there needed work before.
 template <schedule Schedule>
-std::vector<fire_time> missed_fires(fire_time passed, const Schedule& of, const fire_step& step)
+std::vector<fire_time> missed_fires(fire_time passed, const Schedule& schedule, const fire_step& step)
 {
     constexpr std::size_t most = 1000;
     std::vector<fire_time> missed;
     for (fire_time end = step.passed; missed.size() < most;) {
-        const fire_time last = last_fire_after(of, end, passed);
+        const fire_time last = last_fire_after(schedule, end, passed);
         if (last <= passed) break;
         if (last != step.given_up) missed.push_back(last);
         end = last - duration{1};

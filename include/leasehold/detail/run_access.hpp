@@ -8,9 +8,9 @@ namespace leasehold::inline v0::detail {
 struct run_access {
     // Nobody has worked under it: no attempt counts. Does I/O.
     template <class Run>
-    static auto never_begun(Run& of) noexcept -> decltype(of.never_begun())
+    static auto never_begun(Run& run) noexcept -> decltype(run.never_begun())
     {
-        of.never_begun();
+        run.never_begun();
     }
 };
 

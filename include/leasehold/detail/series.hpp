@@ -183,7 +183,7 @@ public:
     void for_each(Visitor visit) const
     {
         for (std::size_t i = 0; i <= mask_; ++i)
-            if (const entry* const each = slots_[i].load(std::memory_order_acquire)) visit(each->name, each->series);
+            if (const entry* const found = slots_[i].load(std::memory_order_acquire)) visit(found->name, found->series);
         if (others_used_.load(std::memory_order_relaxed)) visit(name_of_others, others_);
     }
 
@@ -198,7 +198,7 @@ private:
     }
 
     struct entry {
-        entry(std::string_view of, std::size_t its_hash) : name{of}, hash{its_hash} {}
+        entry(std::string_view its_name, std::size_t its_hash) : name{its_name}, hash{its_hash} {}
 
         const std::string name;
         const std::size_t hash;
@@ -273,17 +273,17 @@ public:
         write(value);
     }
 
-    void histogram(std::string_view name, labels with, const detail::histogram& of) const
+    void histogram(std::string_view name, labels with, const detail::histogram& values) const
     {
         std::uint64_t total = 0;
         for (std::size_t i = 0; i < detail::histogram::buckets; ++i) {
-            total += of.count(i);
+            total += values.count(i);
             const bool last = i + 1 == detail::histogram::buckets;
             write_name(name, "_bucket", with, last ? std::string{"+Inf"} : text_of(detail::histogram::bound_seconds(i)));
             write(total);
         }
         write_name(name, "_sum", with, {});
-        write(of.sum_seconds());
+        write(values.sum_seconds());
         write_name(name, "_count", with, {});
         write(total);
     }
@@ -310,8 +310,8 @@ private:
     {
         out_ << name << suffix;
         char before = '{';
-        for (const label& each : with) {
-            write_label(before, each);
+        for (const label& one : with) {
+            write_label(before, one);
             before = ',';
         }
         if (!file_.empty()) write_label(std::exchange(before, ','), {"file", file_});

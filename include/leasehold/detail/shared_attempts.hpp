@@ -75,14 +75,14 @@ public:
         return taken;
     }
 
-    template <class Tried>
-    [[noreturn]] void raise_failure(const Tried& tried, std::error_code ec, std::string_view operation) const
+    template <class Result>
+    [[noreturn]] void raise_failure(const Result& result, std::error_code ec, std::string_view operation) const
     {
-        pool().raise_failure(ec, operation, tried.too_late, false, tried.failure);
+        pool().raise_failure(ec, operation, result.too_late, false, result.failure);
     }
 
-    template <class Tried>
-    [[nodiscard]] guard_type guard_of(Tried taken) const noexcept
+    template <class Result>
+    [[nodiscard]] guard_type guard_of(Result taken) const noexcept
     {
         return taken.guard.empty() ? guard_type{} : lease_access::make_guard<guard_type>(rights_->pool, std::move(taken.guard));
     }
@@ -98,16 +98,16 @@ private:
 
     // A reader looks at the gate, and takes a share if it is open. If it is closed, a reader that waits does so at the gate.
     struct reading {
-        std::shared_ptr<rights> of;
+        std::shared_ptr<rights> its_rights;
 
         template <class Asking>
         typename Pool::attempt_result operator()(permit_search& search, Asking& asking, std::error_code& ec) const
         {
             const bool overdue = asking.is_overdue(ec);
             if (ec) return {};
-            const std::optional<lease_record> closed = of->pool->counted().inspect(of->gate.name(), ec);
+            const std::optional<lease_record> closed = its_rights->pool->counted().inspect(its_rights->gate.name(), ec);
             if (ec) return {};
-            if (closed) return asking.wait_for(of->gate.name(), closed->remaining, ec);
+            if (closed) return asking.wait_for(its_rights->gate.name(), closed->remaining, ec);
             if (overdue) asking.missed();
             return asking.try_any(search, ec);
         }

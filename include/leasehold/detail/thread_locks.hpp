@@ -90,7 +90,7 @@ private:
     };
     using entries = std::forward_list<entry>;
 
-    static bool is_mine(const entry& each) noexcept { return each.thread == Threads::this_thread(); }
+    static bool is_mine(const entry& kept) noexcept { return kept.thread == Threads::this_thread(); }
 
     // The place before the first entry that `is` accepts; the last place if it accepts none.
     template <class Entries, class Is>

@@ -34,7 +34,7 @@ struct renewal_batch {
     std::vector<term_renewal> renewals;
     std::vector<batch_answer> answers;
     std::vector<sent_renewal> sent;
-    std::vector<watched_term*> of;
+    std::vector<watched_term*> terms;
 
     /// Makes room for `most` renewals, so that adding them does not throw. May throw std::bad_alloc.
     explicit renewal_batch(std::size_t most)
@@ -42,7 +42,7 @@ struct renewal_batch {
         renewals.reserve(most);
         answers.reserve(most);
         sent.reserve(most);
-        of.reserve(most);
+        terms.reserve(most);
     }
 };
 
@@ -63,12 +63,12 @@ void renew_as_batch(Store& store, const Clock& clock, std::span<const std::share
         batch.renewals.push_back(what);
         batch.answers.push_back(batch_answer::unknown);
         batch.sent.push_back(std::move(on_its_way));
-        batch.of.push_back(term.get());
+        batch.terms.push_back(term.get());
     }
-    if (batch.of.empty()) return;
+    if (batch.terms.empty()) return;
     std::error_code ec;
     detail::catch_into(ec, [&] { store.renew_many(batch.renewals, batch.answers, time_in_batch(least_left), ec); });
-    for (std::size_t i = 0; i < batch.of.size(); ++i) batch.of[i]->end_renewal(batch.sent[i], batch.answers[i], ec);
+    for (std::size_t i = 0; i < batch.terms.size(); ++i) batch.terms[i]->end_renewal(batch.sent[i], batch.answers[i], ec);
 }
 
 }  // namespace leasehold::inline v0::renewal

@@ -156,7 +156,7 @@ private:
 
     // Stops and joins the threads, even if the engine's constructor fails half way.
     struct running {
-        explicit running(std::shared_ptr<shared> of) noexcept : runs{std::move(of)} {}
+        explicit running(std::shared_ptr<shared> threads) noexcept : runs{std::move(threads)} {}
         running(const running&) = delete;
         running& operator=(const running&) = delete;
         ~running()

@@ -200,7 +200,7 @@ struct engine_threads : std::enable_shared_from_this<engine_threads<Clock>> {
         std::error_code no_memory;  // then nothing has been sent
         detail::catch_into(no_memory, [&] { others.back()->renew_together(others); });
         if (no_memory)
-            for (const auto& each : others) each->renew();
+            for (const auto& term : others) term->renew();
         others.clear();
     }
 
@@ -253,10 +253,10 @@ struct engine_threads : std::enable_shared_from_this<engine_threads<Clock>> {
     template <class Sleepers>
     static bool wake_idle(Sleepers& some) noexcept
     {
-        for (sleeper& each : some) {
-            if (!each.idle) continue;
-            each.idle = false;
-            each.to_wake.wake();
+        for (sleeper& thread : some) {
+            if (!thread.idle) continue;
+            thread.idle = false;
+            thread.to_wake.wake();
             return true;
         }
         return false;

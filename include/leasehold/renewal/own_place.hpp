@@ -20,7 +20,7 @@ namespace leasehold::inline v0::renewal {
 template <class Keeper>
 class own_place {
 public:
-    own_place(Keeper& of, waker& to_wake) noexcept : keeper_{of}, place_{to_wake}
+    own_place(Keeper& keeper, waker& to_wake) noexcept : keeper_{keeper}, place_{to_wake}
     {
         const std::lock_guard lock{keeper_.mutex_};
         keeper_.own_queue_.join(place_);

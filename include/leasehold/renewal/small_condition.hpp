@@ -29,7 +29,7 @@ public:
 
     void notify_all() noexcept
     {
-        for (waiter* each = first_; each; each = each->next) each->woken.notify_one();
+        for (waiter* waiting = first_; waiting; waiting = waiting->next) waiting->woken.notify_one();
     }
 
 private:

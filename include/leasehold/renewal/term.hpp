@@ -59,7 +59,7 @@ struct term {
         keep_closed_until = time_point{};
         exceptions = 0;
         stop = std::stop_source{std::nostopstate};
-        listens = asked = false;
+        listens = handover_requested = false;
         priority.reset();
         if (handover) handover->reset();
     }
@@ -98,7 +98,7 @@ struct term {
     bool loss_told = false;                    // or about to be signalled: the term is among its keeper's lost terms
     bool end_observed = false;                 // an observed_store has been told
     bool listens = false;                      // after each renewal the store is asked whether the holder was asked to hand over
-    bool asked = false;                        // it was
+    bool handover_requested = false;           // it was
 };
 
 }  // namespace leasehold::inline v0::renewal

@@ -209,12 +209,15 @@ public:
         return false;
     }
 
-    /// A term has begun; the caller asked for it at `asked`. Not under the mutex.
-    void observe_beginning(const term& begun, time_point asked) noexcept
+    /// A term has begun; the caller has waited since `waiting_since`. Not under the mutex.
+    void observe_beginning(const term& begun, time_point waiting_since) noexcept
     {
         if constexpr (observed_store<Store>)
-            store_.observe(
-                {.kind = lease_event_kind::acquired, .name = name_, .owner = owner_, .token = begun.token, .waited = clock_.now() - asked});
+            store_.observe({.kind = lease_event_kind::acquired,
+                            .name = name_,
+                            .owner = owner_,
+                            .token = begun.token,
+                            .waited = clock_.now() - waiting_since});
     }
 
     [[nodiscard]] const void* batch_kind() const noexcept override
@@ -287,14 +290,14 @@ public:
     }
 
     /// The part of extend() and renew() after the call.
-    void end_renewal(const sent_renewal& out, batch_answer said, std::error_code ec) override
+    void end_renewal(const sent_renewal& out, batch_answer answer, std::error_code ec) override
     {
-        if (said != batch_answer::unknown)
+        if (answer != batch_answer::unknown)
             ec.clear();
         else if (!ec)
             ec = errc::store_failure;
         const std::lock_guard lock{mutex_};
-        if (finish_renewal(out, said == batch_answer::yes, ec)) look_after_renewal(out.of);
+        if (finish_renewal(out, answer == batch_answer::yes, ec)) look_after_renewal(out.its_term);
     }
 
     /// The error of the last renewal, or none.
@@ -379,7 +382,7 @@ public:
             listen(held, no_thread);
             ask_store(lock, held);
         }
-        return held->asked && held->machine.phase() == term_phase::held && clock_.now() < held->machine.deadline();
+        return held->handover_requested && held->machine.phase() == term_phase::held && clock_.now() < held->machine.deadline();
     }
 
     /// The reason of the request that handover_requested() is about. May throw std::bad_alloc.
@@ -422,7 +425,7 @@ public:
         ask_store(lock, held);
         looking_ = false;
         changed_.notify_all();
-        if (!held->asked || held->machine.phase() != term_phase::held) return;
+        if (!held->handover_requested || held->machine.phase() != term_phase::held) return;
         std::stop_source source = held->handover->stop;
         lock.unlock();  // its callbacks may use the guard
         source.request_stop();
@@ -593,7 +596,7 @@ private:
     // The part of send_renewal() after the call. True: the term continues.
     bool finish_renewal(const sent_renewal& out, bool extended, std::error_code ec) noexcept
     {
-        term& answered = *out.of;
+        term& answered = *out.its_term;
         answered.in_flight = false;
         --renewals_sent_;
         changed_.notify_all();
@@ -606,13 +609,13 @@ private:
         }
         else if (!extended) {
             answered.refused = true;
-            if (answered.machine.refused()) lose(out.of);
+            if (answered.machine.refused()) lose(out.its_term);
             return false;
         }
         else if (!publish_extension(out, now)) {
             return false;
         }
-        assert(newest_ == out.of);  // which is held
+        assert(newest_ == out.its_term);  // which is held
         schedule();
         return !ec;
     }
@@ -620,11 +623,11 @@ private:
     // False: too late. A caller of held() may already have seen the loss.
     bool publish_extension(const sent_renewal& out, time_point now) noexcept
     {
-        term& extended = *out.of;
+        term& extended = *out.its_term;
         time_point published = extended.machine.deadline();
         if (!extended.machine.renewed(out.sent, now, out.ttl, policy_)) return false;
         if (extended.deadline.compare_exchange_strong(published, extended.machine.deadline())) return true;
-        if (extended.machine.refused()) lose(out.of);
+        if (extended.machine.refused()) lose(out.its_term);
         return false;
     }
 
@@ -687,9 +690,9 @@ private:
     [[nodiscard]] term* first_unobserved() const noexcept
     {
         if (signalled_ && !signalled_->end_observed) return signalled_;
-        term* each = first_lost_.get();
-        while (each && each->end_observed) each = each->next_lost.get();
-        return each;
+        term* lost = first_lost_.get();
+        while (lost && lost->end_observed) lost = lost->next_lost.get();
+        return lost;
     }
 
     // The caller of renew() has a thread for it.
@@ -717,15 +720,15 @@ private:
     void ask_store(std::unique_lock<std::mutex>& lock, const term_ptr& held) noexcept
     {
         if constexpr (handover_store<Store>) {
-            if (!held->handover || held->asked || held->machine.phase() != term_phase::held) return;
+            if (!held->handover || held->handover_requested || held->machine.phase() != term_phase::held) return;
             lock.unlock();
             std::error_code ec;
             std::optional<std::string> reason;
             detail::catch_into(ec, [&] { reason = store_.handover_requested(name_, owner_, held->token, ec); });
             lock.lock();
-            if (ec || !reason || held->asked || detail::is_declined(*reason, held->priority)) return;
+            if (ec || !reason || held->handover_requested || detail::is_declined(*reason, held->priority)) return;
             held->handover->reason = std::move(*reason);
-            held->asked = true;
+            held->handover_requested = true;
             look_after_renewal(held);  // which tells those with the token
         }
     }

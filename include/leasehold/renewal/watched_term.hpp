@@ -28,7 +28,7 @@ struct term;
 struct sent_renewal {
     time_point sent{};
     duration ttl{};
-    std::shared_ptr<term> of;
+    std::shared_ptr<term> its_term;
 };
 
 /// The engine's interface to a lease's terms, which hides their store, clock and policy.
@@ -64,7 +64,7 @@ public:
     /// Sends the renewals of all these terms in one call; they are of its own kind and include itself. Does I/O.
     virtual void renew_together(std::span<const std::shared_ptr<watched_term>> terms)
     {
-        for (const auto& each : terms) each->renew();
+        for (const auto& term : terms) term->renew();
     }
     /// The part of renew() before the call: what to send, and how much time the term has left. Nothing: don't renew it.
     /// The texts live as long as the term.

@@ -57,12 +57,12 @@ public:
     /// See diagnosing_store.
     [[nodiscard]] store_diagnostics diagnostics() const
     {
-        store_diagnostics said;
+        store_diagnostics details;
         if (failed_as_planned_ == this)
-            said.advice = "the plan of a faulty_store says so";
+            details.advice = "the plan of a faulty_store says so";
         else if constexpr (diagnosing_store<Store>)
-            said = forwarding::diagnostics();
-        return said;
+            details = forwarding::diagnostics();
+        return details;
     }
 
 private:

@@ -344,10 +344,10 @@ private:
             if (name.size() > max_name_bytes) ec = errc::invalid_name;
         };
         ec.clear();
-        for (Item& each : stored) {
-            rename(each.name);
-            if constexpr (requires { each.wakes; })
-                if (each.wakes && !each.wakes->empty()) rename(*each.wakes);
+        for (Item& item : stored) {
+            rename(item.name);
+            if constexpr (requires { item.wakes; })
+                if (item.wakes && !item.wakes->empty()) rename(*item.wakes);
         }
         if (!ec) make(stored);
     }

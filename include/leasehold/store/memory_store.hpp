@@ -82,8 +82,8 @@ public:
     {
         ec.clear();
         for (std::size_t i = 0; i < requests.size(); ++i) {
-            const term_request& each = requests[i];
-            const acquire_result result = most > 0 ? try_acquire(each.name, each.owner, each.ttl, ec) : acquire_result{};
+            const term_request& request = requests[i];
+            const acquire_result result = most > 0 ? try_acquire(request.name, request.owner, request.ttl, ec) : acquire_result{};
             if (ec) return;
             if (result.granted()) --most;
             answers[i] = result;
@@ -115,7 +115,7 @@ public:
     bool publish(std::string_view name, std::string_view owner, fencing_token token, std::string_view data, std::error_code& ec)
     {
         if (ec = detail::refusal_of_data(data); ec) return false;
-        return change_term(name, owner, token, ec, [data](shard&, entry& e, time_point) { e.said().data.assign(data); });
+        return change_term(name, owner, token, ec, [data](shard&, entry& e, time_point) { e.notes().data.assign(data); });
     }
 
     /// See handover_store. May throw std::bad_alloc.
@@ -129,7 +129,7 @@ public:
         const std::lock_guard lock{s.mutex};
         const auto found = s.entries.find(wanted);
         if (found == s.entries.end() || found->second.ends <= clock_.now() || found->second.owner.empty()) return false;
-        std::optional<std::string>& request = found->second.said().request;
+        std::optional<std::string>& request = found->second.notes().request;
         const bool gives_way = request && detail::is_repeated(reason) && !detail::is_repeated(*request);
         if (!gives_way) request.emplace(reason);
         return true;
@@ -331,7 +331,7 @@ public:
     private:
         friend basic_memory_store;
 
-        queue_ticket(shard& of, std::string_view name, waker& to_wake) : shard_{of}, name_{name}, waker_{to_wake}
+        queue_ticket(shard& its_shard, std::string_view name, waker& to_wake) : shard_{its_shard}, name_{name}, waker_{to_wake}
         {
             const std::lock_guard lock{shard_.mutex};
             shard_.tickets.push_back(this);
@@ -385,7 +385,7 @@ private:
         std::unique_ptr<term_notes> of_term;
         std::unique_ptr<checkpoint_record> saved;
 
-        term_notes& said()
+        term_notes& notes()
         {
             if (!of_term) of_term = std::make_unique<term_notes>();
             return *of_term;
@@ -402,7 +402,7 @@ private:
 
     // A key as it is stored, hashed only once.
     struct kept_key {
-        explicit kept_key(const key& of) : text{of.text}, hash{of.hash} {}
+        explicit kept_key(const key& original) : text{original.text}, hash{original.hash} {}
 
         std::string text;
         std::size_t hash;
@@ -410,7 +410,7 @@ private:
 
     struct key_hash {
         using is_transparent = void;
-        std::size_t operator()(const auto& of) const noexcept { return of.hash; }
+        std::size_t operator()(const auto& hashed) const noexcept { return hashed.hash; }
     };
 
     struct key_equal {
@@ -430,7 +430,7 @@ private:
         [[nodiscard]] queue_ticket* first_in_turn(std::string_view name) const noexcept
         {
             const auto found =
-                std::ranges::find_if(tickets, [name](const queue_ticket* each) { return each->waits_for_turn_ && each->name_ == name; });
+                std::ranges::find_if(tickets, [name](const auto* ticket) { return ticket->waits_for_turn_ && ticket->name_ == name; });
             return found == tickets.end() ? nullptr : *found;
         }
 

@@ -103,7 +103,7 @@ public:
         std::error_code ec;
         failure failed;
         if (wait_for(name, period, reason, options, ec, &failed)) return true;
-        if (!failed.why.empty()) detail::throw_exception(std::system_error{ec, "leasehold: " + failed.why});
+        if (!failed.explanation.empty()) detail::throw_exception(std::system_error{ec, "leasehold: " + failed.explanation});
         detail::raise_failed_call(ec, "hold '" + std::string{name} + (failed.in_doubt ? "', which may be held closed all the same" : "'"),
                                   std::move(failed.diagnostics));
     }
@@ -151,7 +151,7 @@ protected:
 
 private:
     struct failure {
-        std::string why;  // empty: the store failed
+        std::string explanation;  // empty: the store failed
         bool in_doubt = false;
         store_diagnostics diagnostics{};
     };
@@ -166,7 +166,7 @@ private:
         waker to_wake;
         detail::hold_wait<Derived, detail::hold_clock<Derived>> waits{self(), name, period, reason, clock, options.wait_at_most, to_wake};
         const bool held = !waiting::wait_on_thread(waits, clock, to_wake, options.stop, ec).guard.empty();
-        if (ec && failed) *failed = {waits.why(), waits.in_doubt(), waits.diagnostics()};
+        if (ec && failed) *failed = {waits.explanation(), waits.in_doubt(), waits.diagnostics()};
         return held;
     }
 

@@ -34,8 +34,8 @@ class lease_wait {
 public:
     /// `limit`: how many costly tickets there may be. Without one of them, the waiter polls.
     lease_wait(Keeper& keeper, time_point deadline, waker& to_wake, ticket_limit* limit = nullptr)
-        : keeper_{keeper}, asked_{keeper.clock().now()}, deadline_{deadline}, waker_{to_wake},
-          machine_{deadline, pauses_of(keeper.store()), random_seed(keeper.owner(), asked_)}, ticket_{keeper.store(), to_wake, limit}
+        : keeper_{keeper}, began_{keeper.clock().now()}, deadline_{deadline}, waker_{to_wake},
+          machine_{deadline, pauses_of(keeper.store()), random_seed(keeper.owner(), began_)}, ticket_{keeper.store(), to_wake, limit}
     {
         own_place_.emplace(keeper, to_wake);
     }
@@ -44,7 +44,7 @@ public:
     ~lease_wait() = default;
 
     /// When the wait began.
-    [[nodiscard]] time_point asked() const noexcept { return asked_; }
+    [[nodiscard]] time_point began() const noexcept { return began_; }
 
     /// What to do now. May throw what the store's enqueue() throws.
     [[nodiscard]] wait_step next(time_point now, bool cancelled)
@@ -110,7 +110,7 @@ private:
     }
 
     Keeper& keeper_;
-    const time_point asked_;
+    const time_point began_;
     const time_point deadline_;
     waker& waker_;
     wait_machine machine_;

@@ -79,9 +79,9 @@ public:
     {
         // Sequentially consistent with the waiter's own attempt: one of the two sees the other.
         if (waiting_.load() == 0) return;
-        bucket& of = bucket_of(key.name);
-        const std::lock_guard lock{of.mutex};
-        if (place* const first = of.first_of(key)) first->wake();
+        bucket& its_bucket = bucket_of(key.name);
+        const std::lock_guard lock{its_bucket.mutex};
+        if (place* const first = its_bucket.first_of(key)) first->wake();
     }
 
     /// How many threads wait, for any lease.
@@ -94,8 +94,8 @@ private:
 
         place* first_of(const queue_key& key) const noexcept
         {
-            for (waiter* each = waiters.front(); each; each = waiter_list::next(*each))
-                if (auto* const found = static_cast<place*>(each); found->key_ == key) return found;
+            for (waiter* queued = waiters.front(); queued; queued = waiter_list::next(*queued))
+                if (auto* const found = static_cast<place*>(queued); found->key_ == key) return found;
             return nullptr;
         }
     };

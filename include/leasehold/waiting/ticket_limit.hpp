@@ -52,16 +52,16 @@ private:
 /// What take() took; gives it back.
 class ticket_place {
 public:
-    explicit ticket_place(ticket_limit* of) noexcept : of_{of} {}
+    explicit ticket_place(ticket_limit* limit) noexcept : limit_{limit} {}
     ticket_place(const ticket_place&) = delete;
     ticket_place& operator=(const ticket_place&) = delete;
     ~ticket_place()
     {
-        if (of_) of_->give_back();
+        if (limit_) limit_->give_back();
     }
 
 private:
-    ticket_limit* const of_;
+    ticket_limit* const limit_;
 };
 
 /// The ticket that a waiter has at times, and its part of the limit.
@@ -113,7 +113,10 @@ public:
 
 private:
     struct held {
-        held(limited_ticket& of, std::string_view name) : limit{of.limit_}, ticket(waiting::enqueue(of.store_, name, of.waker_)) {}
+        held(limited_ticket& parent, std::string_view name)
+            : limit{parent.limit_}, ticket(waiting::enqueue(parent.store_, name, parent.waker_))
+        {
+        }
         held(const held&) = delete;
         held& operator=(const held&) = delete;
 

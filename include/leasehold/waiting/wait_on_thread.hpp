@@ -35,8 +35,8 @@ auto wait_on_thread(Wait& waits, const Clock& clock, waker& to_wake, const std::
             if (clock.wait_until(to_wake, step.at)) waits.woken(clock.now());
             continue;
         }
-        auto tried = waits.attempt(step.action, ec);
-        if (ec || !tried.guard.empty()) return tried;
+        auto result = waits.attempt(step.action, ec);
+        if (ec || !result.guard.empty()) return result;
     }
 }
 

@@ -36,7 +36,7 @@ public:
     /// Null when empty.
     [[nodiscard]] waiter* front() const noexcept { return front_; }
     /// Null after the last.
-    [[nodiscard]] static waiter* next(const waiter& of) noexcept { return of.after_; }
+    [[nodiscard]] static waiter* next(const waiter& current) noexcept { return current.after_; }
 
     void push_back(waiter& added) noexcept
     {

@@ -150,8 +150,8 @@ BOOST_AUTO_TEST_CASE(a_reason_is_what_ended_leading_first_and_foremost)
 {
     using lh::detail::reason_of;
     BOOST_TEST(reason_of({}) == step_down_reason::returned);
-    BOOST_TEST(reason_of({.asked = true}) == step_down_reason::asked);
-    BOOST_TEST(reason_of({.asked = true, .stopping = true}) == step_down_reason::stopped);
+    BOOST_TEST(reason_of({.handover_requested = true}) == step_down_reason::asked);
+    BOOST_TEST(reason_of({.handover_requested = true, .stopping = true}) == step_down_reason::stopped);
     BOOST_TEST(reason_of({.stopping = true}) == step_down_reason::stopped);
     BOOST_TEST(reason_of({.resigned = true, .stopping = true}) == step_down_reason::resigned);
     BOOST_TEST(reason_of({.lease_over = true, .resigned = true, .stopping = true}) == step_down_reason::lost);

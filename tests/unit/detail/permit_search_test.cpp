@@ -137,14 +137,14 @@ BOOST_AUTO_TEST_CASE(list_is_relied_on_for_a_ttl_by_one_who_waits)
     permit_search search{8, 0};
     search.begin_round(start);
     BOOST_TEST(!search.may_rely_on_list(start, 10s));
-    BOOST_TEST(!search.asked().has_value());
+    BOOST_TEST(!search.waiting_since().has_value());
     search.waits_since(start + 1s);
-    BOOST_TEST((search.asked() == start + 1s));
+    BOOST_TEST((search.waiting_since() == start + 1s));
     BOOST_TEST(search.may_rely_on_list(start + 11s - 1ns, 10s));
     BOOST_TEST(!search.may_rely_on_list(start + 11s, 10s));
     search.begin_round(start + 11s);
     BOOST_TEST(search.may_rely_on_list(start + 21s - 1ns, 10s));
-    BOOST_TEST((search.asked() == start + 1s));
+    BOOST_TEST((search.waiting_since() == start + 1s));
 }
 
 BOOST_AUTO_TEST_CASE(record_of_the_count_outlives_whatever_is_granted)

@@ -90,7 +90,7 @@ BOOST_AUTO_TEST_CASE(new_term_is_over_until_it_is_granted_and_nothing_has_happen
     const term t;
     BOOST_TEST((t.deadline.load() == term::over));
     BOOST_TEST((t.machine.phase() == term_phase::none));
-    BOOST_TEST(!(t.in_flight || t.refused || t.loss_told || t.end_observed || t.listens || t.asked));
+    BOOST_TEST(!(t.in_flight || t.refused || t.loss_told || t.end_observed || t.listens || t.handover_requested));
     BOOST_TEST(!t.signals_requests());
 }
 
@@ -98,7 +98,7 @@ BOOST_AUTO_TEST_CASE(reset_leaves_nothing_of_the_term_before)
 {
     held_term t;
     t.token = lh::fencing_token{7};
-    t.in_flight = t.refused = t.loss_told = t.end_observed = t.listens = t.asked = true;
+    t.in_flight = t.refused = t.loss_told = t.end_observed = t.listens = t.handover_requested = true;
     t.last_error = lh::errc::store_failure;
     t.keep_closed_until = start;
     t.stop = std::stop_source{};
@@ -116,7 +116,7 @@ BOOST_AUTO_TEST_CASE(reset_leaves_nothing_of_the_term_before)
     BOOST_TEST(!t.loss_told);
     BOOST_TEST(!t.end_observed);
     BOOST_TEST(!t.listens);
-    BOOST_TEST(!t.asked);
+    BOOST_TEST(!t.handover_requested);
     BOOST_TEST(!t.last_error);
     BOOST_TEST((t.keep_closed_until == lh::time_point{}));
     BOOST_TEST(!t.stop.stop_possible());

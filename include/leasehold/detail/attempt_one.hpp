@@ -14,7 +14,7 @@ namespace leasehold::inline v0::detail {
 // Nobody waits for such a term, so the store does not prepare to wake anybody.
 inline constexpr std::string_view wakes_nobody{};
 
-// An attempt whose request may name the waiters that the end of its term wakes: only a call for many can say that.
+// Makes one attempt. Its request may name the waiters that the end of its term wakes, and only a call for many can pass that on.
 template <lease_store Store>
 acquire_result attempt_one(Store& store, const term_request& request, std::error_code& ec)
 {

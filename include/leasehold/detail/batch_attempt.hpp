@@ -18,7 +18,7 @@
 
 namespace leasehold::inline v0::detail {
 
-// How many attempts to send to the store in one call; 1: one by one.
+// Returns how many attempts to send to the store in one call; 1: one by one.
 template <lease_store Store>
 std::size_t attempts_together([[maybe_unused]] const Store& store) noexcept
 {

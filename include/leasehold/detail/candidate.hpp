@@ -53,7 +53,7 @@ public:
         return election_machine{pacing_, waiting::random_seed(lease_.owner(), clock().now())};
     }
 
-    // What a candidate does while it waits on a thread: looks at the holder when an attempt meets a new one, and from time to time,
+    // While a candidate waits on a thread, it looks at the holder when an attempt meets a new one, and from time to time,
     // since another candidate of this process may be first in the queue, and then only that candidate gets the store's answers.
     class looking_around {
     public:
@@ -142,7 +142,7 @@ public:
         bool lost;  // it has ended before its release
     };
 
-    // Why the term ends. From now on, resign() and is_leader() don't see it.
+    // Returns why the term ends. From now on, resign() and is_leader() don't see it.
     end_of_term ends(term_type& term, const std::stop_token& stop, bool threw) noexcept
     {
         const bool lost = term.over();

@@ -33,7 +33,7 @@ void catch_into([[maybe_unused]] std::error_code& ec, Function&& f) noexcept
 #endif
 }
 
-// What `f` throws, if anything.
+// Returns what `f` throws, if anything.
 template <class Function>
 std::exception_ptr thrown_by(Function&& f) noexcept
 {
@@ -50,7 +50,7 @@ std::exception_ptr thrown_by(Function&& f) noexcept
     return nullptr;
 }
 
-// Calls `f` for each of them, also after it has thrown; then throws what it has thrown first.
+// Calls `f` for each item, even after one call has thrown; then throws the first exception.
 template <class Range, class Function>
 void for_each_then_throw(const Range& all, const Function& f)
 {

@@ -158,14 +158,14 @@ public:
         waiting::released(this->underlying(), names_.name);
     }
 
-    // What the last look at the record found instead of this count, and what to do. Empty: then an errc::invalid_terms is the store's own.
+    // Says what the last look at the record found instead of this count, and what to do. Empty: an errc::invalid_terms is the store's own.
     [[nodiscard]] std::string disagreement() const
     {
         const std::lock_guard lock{mutex_};
         return disagreement_;
     }
 
-    // An attempt fails with this code, and this is why.
+    // An attempt fails with this code, for this reason.
     void refuse(std::string reason, std::error_code& ec, errc code = errc::invalid_terms)
     {
         const std::lock_guard lock{mutex_};
@@ -173,7 +173,7 @@ public:
         ec = code;
     }
 
-    // Sees to it that the record outlives what is granted or extended by `ttl` now. False: there is an error, or the name is held closed.
+    // Makes the record outlive what is granted or extended by `ttl` now. False: there is an error, or the name is held closed.
     bool agree(duration ttl, std::error_code& ec)
     {
         ec.clear();
@@ -326,7 +326,7 @@ private:
         return all;
     }
 
-    // No permit from this number on is held, as far as the store tells.
+    // Returns the number from which on no permit is held, as far as the store tells.
     std::size_t end_of_held(std::error_code& ec)
     {
         if constexpr (listing_store<Store>)
@@ -372,7 +372,7 @@ private:
         fencing_token token;
     };
 
-    // The closed permits among these.
+    // Returns the closed permits among these.
     std::vector<closed_permit> closed_among(std::size_t first, std::size_t end, std::error_code& ec)
     {
         std::vector<closed_permit> all;
@@ -495,7 +495,7 @@ private:
         if (ec) return false;
         if (found.record && from.count == to && from.change == seen.change) {
             follow(own, from);
-            if (from.change > 0) reopen(0, to, ttl, ec);  // whoever wrote that count may have failed before it opened them
+            if (from.change > 0) reopen(0, to, ttl, ec);  // the writer of that count may have failed before it opened them
             return true;
         }
         const agreed_count wanted = agreed_count{from.count, seen.limit, seen.change}.resized(to, seen.change + 1);

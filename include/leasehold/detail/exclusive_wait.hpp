@@ -29,7 +29,7 @@
 
 namespace leasehold::inline v0::detail {
 
-// What a writer has taken: the gate, then the shares. The destructor gives it back, unless complete() has handed it out.
+// Holds what a writer has taken: the gate, then the shares. The destructor gives it back, unless complete() has handed it out.
 template <class Pool>
 class exclusive_terms {
 public:
@@ -89,7 +89,7 @@ public:
         return std::ranges::none_of(guards_, [](const auto& guard) { return guard.empty(); });
     }
 
-    // The right, if it has all of it and nothing is over yet; otherwise an error.
+    // Returns the right if it has all of it and nothing is over yet; otherwise sets an error.
     result complete(std::error_code& ec)
     {
         if (std::ranges::all_of(guards_, [](const auto& guard) { return guard.held(); }))
@@ -98,7 +98,7 @@ public:
         return {.too_late = true};
     }
 
-    // Nothing, and why; before the destructor calls the store, too.
+    // Returns no guard, and notes why before the destructor calls the store again.
     [[nodiscard]] result none(std::error_code ec) const noexcept
     {
         result nothing{.too_late = too_late_};
@@ -140,7 +140,7 @@ public:
     exclusive_wait& operator=(const exclusive_wait&) = delete;
     ~exclusive_wait() = default;
 
-    // What to do now.
+    // Returns what to do now.
     [[nodiscard]] waiting::wait_step next(time_point now, bool cancelled)
     {
         if (phase_ == phase::over || has_lost()) return {waiting::wait_action::give_up, now};
@@ -168,7 +168,7 @@ public:
         return taken_.none(ec);
     }
 
-    // What a wait that gave up reports.
+    // Returns the error of a wait that gave up.
     [[nodiscard]] std::error_code error_of_end() const noexcept { return has_lost() ? make_error_code(errc::lost) : std::error_code{}; }
 
     // Whether its destructor may wait for the store.

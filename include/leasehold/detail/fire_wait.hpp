@@ -35,7 +35,7 @@ public:
 
     static const typename Recurring::lease_type& lease_of(const Recurring& recurring) noexcept { return recurring.lease_; }
 
-    // What to do now. May throw what the store's enqueue() throws.
+    // Returns what to do now. May throw what the store's enqueue() throws.
     [[nodiscard]] waiting::wait_step next(time_point now, bool cancelled)
     {
         if (for_lease_) return for_lease_->next(now, cancelled);

@@ -95,7 +95,7 @@ public:
         return false;
     }
 
-    /// Saves `text` for whoever holds the lease next: how far the work has come, as in "offset=4711". It takes the place of what was saved
+    /// Saves `text` for the next holder of the lease: how far the work has come, as in "offset=4711". It takes the place of what was saved
     /// before, under whatever term, and outlives this term, its release or loss included. At most max_checkpoint_bytes (4,096) bytes of
     /// UTF-8 without a NUL. False: the term is over, and nothing was written. Does I/O.
     ///

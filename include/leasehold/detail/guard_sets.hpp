@@ -95,7 +95,7 @@ struct set_release {
     }
 };
 
-// The newest first; `order` is that in which they were acquired.
+// Releases the newest first. `order`: in which they were acquired.
 template <class Lease>
 set_release release_set(std::vector<lease_guard<Lease>>& guards, const std::vector<std::size_t>& order, release_limit limit = {}) noexcept
 {
@@ -145,7 +145,7 @@ void back_out(Guards& guards, const std::vector<std::size_t>& order) noexcept
     static_cast<void>(release_set(guards, order));
 }
 
-// How terms are renewed together. `all`: waits for the terms whose renewal is at the store already, and the others wait with them;
+// Says how terms are renewed together. `all`: waits for the terms whose renewal is at the store already, and the others wait with them;
 // otherwise those are left out.
 struct joint_renewal {
     std::optional<duration> ttl{};
@@ -279,7 +279,7 @@ public:
         return name;
     }
     [[nodiscard]] const char* broken_rule(duration ttl) const { return broken_rule(guards_, ttl); }
-    // The threads that serve the first lease; null if there are no terms.
+    // Returns the threads that serve the first lease; null if there are no terms.
     [[nodiscard]] auto engine() const
     {
         if constexpr (sizeof...(Leases) == 1)
@@ -293,7 +293,7 @@ public:
     }
 
     bool extend(std::optional<duration> ttl, std::error_code& ec) noexcept { return extend(guards_, ttl, failure_ = {}, ec); }
-    // A function that extends the terms, also after the guard has gone.
+    // Returns a function that extends the terms, even after the guard has gone.
     [[nodiscard]] auto extension() const
     {
         return [terms = terms()](std::optional<duration> ttl, std::error_code& ec) mutable {

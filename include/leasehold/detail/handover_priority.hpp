@@ -38,7 +38,7 @@ inline bool is_repeated(std::string_view reason) noexcept
     return digits > 0 && reason.substr(digits).starts_with(" of ");
 }
 
-// Whether a holder of that priority leaves the request alone. Nothing: it weighs none.
+// Returns whether a holder of priority `own` declines the request. Empty: it declines none.
 inline bool is_declined(std::string_view reason, std::optional<int> own) noexcept
 {
     const std::optional<int> requested = priority_in(reason);

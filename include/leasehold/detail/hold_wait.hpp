@@ -149,7 +149,7 @@ public:
         return {};
     }
 
-    // When next() has given up.
+    // Returns the error after next() has given up.
     [[nodiscard]] std::error_code error_of_end() const noexcept
     {
         return std::make_error_code(cancelled_ ? std::errc::operation_canceled : std::errc::timed_out);
@@ -157,7 +157,7 @@ public:
 
     // Whether an attempt has failed, and the look after it too: there may be a hold, which nobody has seen.
     [[nodiscard]] bool in_doubt() const noexcept { return in_doubt_; }
-    // What the store said about the failed attempt; without one, what it says now.
+    // Returns what the store said about the failed attempt; without one, what it says now.
     [[nodiscard]] store_diagnostics diagnostics() { return failed_ ? std::move(*failed_) : diagnostics_of(store_); }
 
     [[nodiscard]] bool end_takes_time() const noexcept { return ticket_.end_takes_time(); }
@@ -190,7 +190,7 @@ private:
         return {waiting::wait_action::sleep, deadline_};
     }
 
-    // The store may have made the hold all the same, and only its reply was lost. Without a look, the caller's next hold() would be refused
+    // The store may have made the hold, and only its reply was lost. Without a look, the caller's next hold() would be refused
     // for the hold of this one.
     [[nodiscard]] attempt_result after_failure(attempt_result result, std::error_code& ec) noexcept
     {

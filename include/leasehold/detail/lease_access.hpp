@@ -11,16 +11,16 @@
 
 namespace leasehold::inline v0::detail {
 
-// What the rest of the library needs of a right and its guard beyond their public interfaces.
+// Lets the rest of the library use more of a right and its guard than their public interfaces.
 struct lease_access {
-    // A right's attempts: see acquire_forms.
+    // Returns a right's attempts: see acquire_forms.
     template <class Right>
     static auto& attempts(Right& right) noexcept
     {
         return right.attempts_;
     }
 
-    // Another object of the same lease, which keeps what the lease refers to.
+    // Makes another object of the same lease, which keeps what the lease refers to.
     template <class Lease>
     static std::shared_ptr<Lease> share(const Lease& lease)
     {
@@ -33,7 +33,7 @@ struct lease_access {
         return attempts(lease).keeper();
     }
 
-    // The right that a guard holds.
+    // Returns the right that a guard holds.
     template <class Guard, class Body>
     static Body& body(guard_core<Guard, Body>& guard) noexcept
     {

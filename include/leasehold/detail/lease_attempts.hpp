@@ -62,7 +62,7 @@ public:
     [[nodiscard]] Store& store() const noexcept { return keeper().store(); }
     [[nodiscard]] const Clock& clock() const noexcept { return keeper().clock(); }
 
-    // What comes before begin_attempt() and a wait: the threads of the lease.
+    // Must come before begin_attempt() and a wait: attaches the threads of the lease.
     void prepare() { keeper().attach_engine(); }
     bool prepare(std::error_code& ec) noexcept
     {
@@ -85,7 +85,7 @@ public:
         return attempt(single, ec);
     }
 
-    // An attempt for another right, which prepares it. `waiting_since`: since when the caller has waited, if it has.
+    // Prepares and makes an attempt, for another right. `waiting_since`: since when the caller has waited, if it has.
     attempt_result attempt_once(std::error_code& ec, std::optional<time_point> waiting_since = {}) noexcept
     {
         waiting::no_ticket single;
@@ -106,7 +106,7 @@ public:
         return {.guard = {}, .answer = result};
     }
 
-    // The part of an attempt before the call; answered() or attempt_failed() must follow. False: a guard of this object
+    // Does the part of an attempt before the call; answered() or attempt_failed() must follow. False: a guard of this object
     // holds, or another attempt is under way.
     bool begin_attempt(std::error_code& ec) noexcept
     {
@@ -115,7 +115,7 @@ public:
         return begun;
     }
 
-    // The part of an attempt after the call, which was sent at `sent`. `not_released`: the error of releasing a term that was granted
+    // Does the part of an attempt after the call, which was sent at `sent`. `not_released`: the error of releasing a term that was granted
     // too late; if it is one already, the store is not called again. `waiting_since`: since when the caller has waited, if it has.
     attempt_result answered(const acquire_result& result, time_point sent, std::error_code& ec, std::error_code& not_released,
                             std::optional<time_point> waiting_since = {}) noexcept
@@ -176,7 +176,7 @@ public:
         }
     }
 
-    // The attempt that the wait asked for.
+    // Makes the attempt that the wait asked for.
     attempt_result attempt(wait_type& waits, waiting::wait_action how, std::error_code& ec) noexcept
     {
         auto* const ticket = how == waiting::wait_action::attempt ? waits.ticket() : nullptr;
@@ -185,7 +185,7 @@ public:
         return attempt(single, ec, waits.began());
     }
 
-    // After an attempt that has not ended the wait.
+    // Must follow an attempt that has not ended the wait.
     void go_on(wait_type& waits, const attempt_result& result) const
     {
         if (result.closed)

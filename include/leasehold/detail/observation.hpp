@@ -109,7 +109,7 @@ private:
             if (options_.on_exception) guarded([&] { options_.on_exception(thrown); });
     }
 
-    // What the function has thrown.
+    // Returns what the function has thrown.
     template <class Function>
     static std::exception_ptr guarded(Function function) noexcept
     {

@@ -68,12 +68,12 @@ public:
     explicit permit_attempts(std::shared_ptr<Pool> pool, Kind kind = {}) noexcept : pool_{std::move(pool)}, kind_{std::move(kind)} {}
 
     [[nodiscard]] Pool& pool() const noexcept { return *pool_; }
-    // What a wait_type needs beside the pool.
+    // Returns what a wait_type needs besides the pool.
     [[nodiscard]] const Kind& subject() const noexcept { return kind_; }
-    // Any of its leases: all have the same threads.
+    // Returns any of its leases: all have the same threads.
     [[nodiscard]] auto& a_lease() const { return pool_->lease(0); }
 
-    // The attempts at several of the same permits.
+    // Returns the attempts at several of the same permits.
     template <class Several>
     [[nodiscard]] auto at(wanted_permits wanted) const noexcept
     {

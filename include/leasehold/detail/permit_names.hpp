@@ -29,7 +29,7 @@ struct permit_names {
     [[nodiscard]] std::string prefix() const { return name + std::string{separator}; }
     [[nodiscard]] std::string of_permit(std::size_t i) const { return prefix() + std::to_string(i); }
 
-    // Which permit has this name; empty: none has, as for the gate's name.
+    // Returns which permit has this name; empty: none has, as for the gate's name.
     [[nodiscard]] std::optional<std::size_t> number_of(std::string_view text) const noexcept
     {
         if (!take_text(text, name) || !take_text(text, separator) || (text.size() > 1 && text.front() == '0')) return std::nullopt;

@@ -192,7 +192,7 @@ public:
         return {permits, recent < permits ? recent : random()};
     }
 
-    // One round of attempts at any of the permits.
+    // Makes one round of attempts at any of the permits.
     attempt_result try_any(permit_search& search, std::error_code& ec)
     {
         attempt_result result;
@@ -206,7 +206,7 @@ public:
         return result;
     }
 
-    // An attempt at one permit: that which was released last, or any.
+    // Attempts one permit: the one that was released last, or any.
     attempt_result try_likely(permit_search& search, std::error_code& ec)
     {
         const std::size_t recent = recent_.exchange(none), permits = count();
@@ -214,8 +214,8 @@ public:
         return try_one(recent < permits ? recent : random() % permits, search, ec);
     }
 
-    // One round of attempts at `wanted` permits, all or none. A waiter asks for them only if enough seem to be free: permits that it takes
-    // and gives back are in the way of others.
+    // Makes one round of attempts at `wanted` permits, all or none. A waiter asks for them only if enough seem to be free: permits that it
+    // takes and gives back are in the way of others.
     some_result try_some(permit_search& search, std::size_t wanted, std::error_code& ec)
     {
         if (wanted > 0 && (!counted_->agree(terms_.ttl, ec) || !counted_->settle(terms_.ttl, ec))) return {};
@@ -234,7 +234,7 @@ public:
         return result;
     }
 
-    // Attempts at all permits that the caller doesn't have; guards[first + i] is for permit i. A caller that gets all of them has the
+    // Attempts all permits that the caller doesn't have; guards[first + i] is for permit i. A caller that gets all of them has the
     // gate, where the others wait: nobody waits for these terms. `all`: stops at a busy one.
     // `waiting_since`: since when the caller has waited, if it has. Returns the time until the last of the busy ones ends, as far as is
     // known; 0: unknown.
@@ -263,7 +263,7 @@ public:
         return busy_for;
     }
 
-    // Nothing is free: whether that is so because there are more than this process knew of. Asks the store now and then.
+    // If nothing is free, returns whether there are more than this process knew of. Asks the store now and then.
     bool has_grown(std::error_code& ec) { return counted_->has_grown(terms_.ttl, ec); }
 
     // The first of the line waits for several. It takes a small lease. While it has that, waiters who would pass it leave the permits
@@ -307,7 +307,7 @@ public:
     static bool is_overdue(std::error_code&) noexcept { return false; }
     static void missed() noexcept {}
 
-    // Another attempt of a waiter, with its ticket for one.
+    // Makes another attempt of a waiter, with its ticket for one.
     template <class Ticket>
     attempt_result try_with(Ticket& ticket, std::size_t permit, std::optional<time_point> waiting_since, std::error_code& ec)
     {
@@ -315,7 +315,7 @@ public:
         return {.guard = std::move(attempt.guard), .index = permit, .too_late = attempt.too_late, .sleep = attempt.answer.retry_after};
     }
 
-    // Any number, another with each call.
+    // Returns any number, another with each call.
     [[nodiscard]] std::uint64_t random() noexcept
     {
         std::uint64_t x = random_.fetch_add(0x9E3779B97F4A7C15ULL);  // Sebastiano Vigna's splitmix64
@@ -340,7 +340,7 @@ public:
         return waiting::wait_on_thread(waits, clock_, to_wake, stop, ec);
     }
 
-    // One attempt of such a kind.
+    // Makes one attempt of such a kind.
     template <class Attempt>
     auto attempt_once(Attempt& attempt, std::error_code& ec)
     {
@@ -375,7 +375,7 @@ private:
         return *of_first_;
     }
 
-    // `permits`: so many as the search knows of. The count may be another by now.
+    // `permits`: as many as the search knows of. The count may have changed since.
     attempt_result one_round(permit_search& search, std::size_t permits, std::error_code& ec)
     {
         if constexpr (batch_acquiring_store<counted_type>) {
@@ -460,7 +460,7 @@ private:
         return result;
     }
 
-    // A term that is over before all answers have come.
+    // Returns the error of a term that is over before all answers have come.
     static std::error_code make_error_code_if(bool over) noexcept
     {
         return over ? make_error_code(errc::store_timeout) : std::error_code{};

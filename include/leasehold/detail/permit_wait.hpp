@@ -83,7 +83,7 @@ public:
     [[nodiscard]] bool is_kept_out() const noexcept { return kept_out_; }
     // Whether it has queued for a term already.
     [[nodiscard]] bool waits_for_term() const noexcept { return ticket_ || bell_.waits(); }
-    // How long it may sleep until it asks with its ticket for one.
+    // Returns how long it may sleep until it asks with its ticket for one.
     [[nodiscard]] duration sleeps(time_point now) const noexcept
     {
         return ticket_ && due_ != time_point::max() ? std::max(due_ - now, duration{1}) : duration::max();
@@ -140,7 +140,7 @@ public:
     permit_wait& operator=(const permit_wait&) = delete;
     ~permit_wait() = default;
 
-    // What to do now.
+    // Returns what to do now.
     [[nodiscard]] waiting::wait_step next(time_point now, bool cancelled) { return line_.next(now, cancelled); }
 
     // It was woken from the sleep that next() asked for.
@@ -150,7 +150,7 @@ public:
         asking_.woken();
     }
 
-    // The attempt that next() asked for. Does I/O.
+    // Makes the attempt that next() asked for. Does I/O.
     result attempt(waiting::wait_action how, std::error_code& ec)
     {
         ec.clear();
@@ -160,7 +160,7 @@ public:
         return outcome;
     }
 
-    // What a wait that gave up reports.
+    // Returns the error of a wait that gave up.
     [[nodiscard]] static std::error_code error_of_end() noexcept { return {}; }
     // Whether its destructor may wait for the store.
     [[nodiscard]] bool end_takes_time() const noexcept

@@ -142,7 +142,7 @@ public:
             if (ticket_) ticket_.passed();
     }
 
-    // The term goes on, for `remaining` at most (0: unknown). Returns how long to sleep, unless woken; 0: nobody will wake it, so it
+    // The term continues, for `remaining` at most (0: unknown). Returns how long to sleep, unless woken; 0: nobody will wake it, so it
     // polls.
     [[nodiscard]] duration wait([[maybe_unused]] std::string_view name, [[maybe_unused]] duration remaining,
                                 [[maybe_unused]] time_point now, [[maybe_unused]] std::error_code& ec)

@@ -78,7 +78,7 @@ constexpr bool notes_beginning(const fire_record& record, const fire_rules& rule
     return rules.max_attempts > 0 || rules.catch_up == catch_up::none || record.passed != step.passed;
 }
 
-// The fires that a step notes as missed, at most the last 1,000, in order. `passed`: no fire up to there needed work before.
+// Returns the fires that a step notes as missed, at most the last 1,000, in order. `passed`: no fire up to there needed work before.
 template <schedule Schedule>
 std::vector<fire_time> missed_fires(fire_time passed, const Schedule& schedule, const fire_step& step)
 {
@@ -94,7 +94,7 @@ std::vector<fire_time> missed_fires(fire_time passed, const Schedule& schedule, 
     return missed;
 }
 
-// The pause after this many attempts.
+// Returns the pause after this many attempts.
 constexpr duration pause_after(int attempts, const fire_rules& rules) noexcept
 {
     backoff pauses{rules.retry_min, rules.retry_max};

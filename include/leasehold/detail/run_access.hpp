@@ -4,7 +4,7 @@
 
 namespace leasehold::inline v0::detail {
 
-// What drops a fire's run needs of it beyond its public interface.
+// Lets code that drops a fire's run use more than its public interface.
 struct run_access {
     // Nobody has worked under it: no attempt counts. Does I/O.
     template <class Run>

@@ -138,7 +138,7 @@ public:
         for (std::size_t i = 0; i <= mask_; ++i) delete slots_[i].load(std::memory_order_relaxed);
     }
 
-    // The numbers of all other names, if this name has no room or memory, or no store would accept it.
+    // Returns the numbers of all other names if this name has no room or memory, or no store would accept it.
     [[nodiscard]] name_series& of(std::string_view name) noexcept
     {
         const std::size_t hash = std::hash<std::string_view>{}(name);
@@ -169,7 +169,7 @@ public:
             series.held.fetch_sub(1, std::memory_order_relaxed);
         return series;
     }
-    // How many terms of these names are held.
+    // Returns how many terms of these names are held.
     [[nodiscard]] std::int64_t held(const name_series& series) const noexcept
     {
         const std::int64_t now = series.held.load(std::memory_order_relaxed);
@@ -289,7 +289,7 @@ public:
     }
 
 private:
-    // The same whatever the locale of the stream.
+    // Does not depend on the locale of the stream.
     template <class Number>
     static std::string text_of(Number value)
     {

@@ -39,7 +39,7 @@ public:
     explicit shared_attempts(std::shared_ptr<Pool> shares) : rights_{std::make_shared<rights>(std::move(shares))} {}
 
     [[nodiscard]] Pool& pool() const noexcept { return *rights_->pool; }
-    // What a wait_type needs beside the pool.
+    // Returns what a wait_type needs besides the pool.
     [[nodiscard]] auto& subject() const noexcept { return rights_->gate; }
     [[nodiscard]] auto& a_lease() const noexcept { return rights_->gate; }
 

@@ -60,7 +60,7 @@ public:
     using record_type = static_lease_record<Limits>;
 
     constexpr basic_static_memory_store() : basic_static_memory_store{Clock{}} {}
-    /// Uses this clock, which decides when terms are over, and which now() goes on by. `epoch` is the time in UTC when the clock says 0: a
+    /// Uses this clock, which decides when terms are over, and by which now() advances. `epoch` is the time in UTC when the clock says 0: a
     /// device that has a calendar clock subtracts one from the other.
     constexpr explicit basic_static_memory_store(Clock clock, store_time epoch = {}) : clock_{std::move(clock)}, epoch_{epoch} {}
     basic_static_memory_store(const basic_static_memory_store&) = delete;

@@ -395,7 +395,7 @@ concept handover_store = lease_store<S> && detail::store_can_publish<S> && detai
 /// | s.checkpoint(name, ec) | std::optional<checkpoint_record> | what was saved last, under whatever term; empty if nothing ever was |
 ///
 /// A checkpoint belongs to the name, not to a term: it outlives renewals, a release, an expiry, a forced end, later terms, and whatever
-/// else the tokens outlive. Whoever has been granted a term sees what every earlier term has saved, and no earlier term saves any more.
+/// else the tokens outlive. An owner that is granted a term sees what every earlier term has saved, and no earlier term saves any more.
 /// Neither operation grants, extends or ends a term. Everything else is as for lease_store.
 template <class S>
 concept checkpointing_store = lease_store<S> && detail::store_can_save_checkpoint<S> && detail::store_can_tell_checkpoint<S>;
@@ -433,8 +433,8 @@ concept timed_store = lease_store<S> && requires(S& s, std::error_code& ec) {
 /// |---|---|---|
 /// | s.look_at_checkpoint(name, ec) | checkpoint_look | what checkpoint(name, ec) and now(ec) return, and the name's latest term, all as of one moment between the call and its return |
 ///
-/// Whoever is then granted the token after `latest`, which was not `open`, knows the checkpoint without another look: no term has been in
-/// between. Everything else is as for lease_store.
+/// An owner that is then granted the token after `latest`, which was not `open`, knows the checkpoint without another look: no term has
+/// been in between. Everything else is as for lease_store.
 template <class S>
 concept checkpoint_looking_store = checkpointing_store<S> && timed_store<S> && detail::store_can_look_at_checkpoint<S>;
 

@@ -50,7 +50,7 @@ public:
 
     /// Uses a default-constructed clock.
     basic_memory_store() : basic_memory_store{Clock{}} {}
-    /// Uses this clock, which decides when terms are over, and which now() goes on by. `begins` is what now() says at this moment: the
+    /// Uses this clock, which decides when terms are over, and by which now() advances. `begins` is what now() says at this moment: the
     /// system's time, unless a test with a manual clock begins at a time of its own.
     explicit basic_memory_store(Clock clock, store_time begins = system_time()) : clock_{std::move(clock)}, begins_{begins} {}
     basic_memory_store(const basic_memory_store&) = delete;
@@ -226,7 +226,7 @@ public:
         return seen;
     }
 
-    /// See timed_store. It goes on by the clock of this store, from the time that the constructor was given.
+    /// See timed_store. It advances by the clock of this store, from the time that the constructor was given.
     [[nodiscard]] store_time now(std::error_code& ec) const noexcept
     {
         ec.clear();
@@ -372,7 +372,7 @@ public:
     [[nodiscard]] const Clock& clock() const noexcept { return clock_; }
 
 private:
-    // What the holder and others have said during a term. Few terms have any, and then it is separate.
+    // Holds what the holder and others have said during a term. Few terms have any of it, so it is separate.
     struct term_notes {
         std::string data;
         std::optional<std::string> request;

@@ -84,7 +84,7 @@ class name_holding {
 public:
     /// Closes `name` from now until `period` is over, or until unhold(). Returns true.
     ///
-    /// Whoever has the name is asked to hand it over first, with "hold: " and the reason (see guard_base::handover_requested(); where the
+    /// The holder of the name is asked to hand it over first, with "hold: " and the reason (see guard_base::handover_requested(); where the
     /// store is a handover_store). hold() waits until the term ends, in line with others that wait for the name, and asks each that is
     /// granted it before. It takes nothing away: a holder that does not hand over keeps the name, and then there is no hold.
     /// `period`: 1 ms to 10 years. `reason`: at most max_hold_reason_bytes (160) bytes of UTF-8 without a NUL; may be empty.

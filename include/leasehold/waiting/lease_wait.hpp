@@ -43,10 +43,10 @@ public:
     lease_wait& operator=(const lease_wait&) = delete;
     ~lease_wait() = default;
 
-    /// When the wait began.
+    /// Returns when the wait began.
     [[nodiscard]] time_point began() const noexcept { return began_; }
 
-    /// What to do now. May throw what the store's enqueue() throws.
+    /// Returns what to do now. May throw what the store's enqueue() throws.
     [[nodiscard]] wait_step next(time_point now, bool cancelled)
     {
         if (!name_place_) {

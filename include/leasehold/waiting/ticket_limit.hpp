@@ -49,7 +49,7 @@ private:
     std::atomic<std::size_t> left_;
 };
 
-/// What take() took; gives it back.
+/// Holds what take() took, and gives it back.
 class ticket_place {
 public:
     explicit ticket_place(ticket_limit* limit) noexcept : limit_{limit} {}

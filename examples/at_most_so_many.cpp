@@ -49,7 +49,7 @@ int main(int argc, char** argv)
         std::cout << e.what() << '\n';
     }
 
-    // The count changes while permits are held: whoever runs follows, and what starts later follows if it is told to. Three or none.
+    // The count changes while permits are held. Processes that run follow; one that starts later follows if told to. Three or none.
     const lh::semaphore_options follow{.on_other_count = lh::on_other_count::follow};
     lh::lease_semaphore slots{store, "slots", 2, 30s, follow}, late{stores_elsewhere, "slots", 2, 30s, follow};
     const auto slot = slots.try_acquire();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // ctest:
 
-// A checkpoint: who holds the lease next goes on exactly where the last one stopped.
+// A checkpoint: the next holder continues exactly where the last one stopped.
 //
 // The checkpoint is saved in the transaction that writes. So a worker that dies between two batches leaves nothing half done: what
 // it has committed is in the checkpoint, and what it has not is done again. This example uses SQLite.
@@ -50,7 +50,7 @@ int main()
     lh::basic_lease first{store, "import", terms, lh::fixed_owner_id{"worker-1"}, lh::manual_clock{}, lh::no_renewal{}};
     lh::basic_lease second{store, "import", terms, lh::fixed_owner_id{"worker-2"}};
 
-    // Its clock stands still: it goes on believing that it holds the lease, as a process does that was stopped.
+    // Its clock stands still: it still believes that it holds the lease, as a process does that was stopped.
     const auto stopped = first.try_acquire();
     if (!stopped || !import_orders(application, stopped, 4)) return 1;
     application.run("insert into imported values (5)");  // and it stops here

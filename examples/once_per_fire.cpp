@@ -2,8 +2,8 @@
 // ctest:
 
 // A job that runs once per fire of a schedule, on any host: each of five hosts waits for the fires, and the table knows which of them are
-// done. Here a fire comes every 200 ms, and the job fails now and then; whoever is first tries that fire again. In an outage a fire is
-// missed: catch_up says what becomes of it.
+// done. Here a fire comes every 200 ms, and the job fails now and then; the first process to ask tries that fire again. In an outage
+// a fire is missed: catch_up says what becomes of it.
 //
 // It runs on an SQLite file, or on the database of a connection string that is given as an argument.
 #include <leasehold/leasehold.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // ctest:
 
-// Work divided among replicas: each consumes its share of 16 partitions, and goes on where the last owner of a partition has stopped.
+// Work divided among replicas: each consumes its share of 16 partitions, and continues where its last owner stopped.
 //
 // What is consumed and how far that is are written in one transaction. So each entry is consumed exactly once, although partitions move
 // from one replica to another, and a replica is killed at work. `shares` starts three replicas, kills one, and counts in the table.

@@ -102,7 +102,7 @@ void judge_settings(const checkup& found, std::vector<finding>& says)
                                      ": in a crash the database can forget the leases of the last second; set it to 1"});
     if (is("binlog_format", "STATEMENT"))
         says.push_back({warning, "binlog_format is STATEMENT, so leases can't be written; set it to MIXED or ROW"});
-    // The node goes on alone when it has lost the others, and so do they.
+    // The node works alone when it has lost the others, and so do they.
     if (const auto at = found.settings.find("wsrep_provider_options"); at != found.settings.end())
         for (const char* option : {"pc.ignore_quorum", "pc.ignore_sb"})
             if (at->second.find(std::string{option} + " = true") != std::string::npos)

@@ -141,7 +141,7 @@ inline constexpr const char* hold =
     "Examples:\n"
     "  leasehold hold nightly-report --for 2h --reason migration\n"
     "  leasehold hold import --for 8h --wait 10m && { ./upgrade; leasehold unhold import; }\n"
-    "Until then nobody gets the lease. Whoever holds it is asked to hand it over first, as by leasehold ask, and keeps it if it\n"
+    "Until then nobody gets the lease. Its holder is asked to hand it over first, as by leasehold ask, and keeps it if it\n"
     "doesn't: then nothing is held closed. Exit status: 0, or 75 if the holder did not hand it over in time, or if the name is\n"
     "held closed already.";
 

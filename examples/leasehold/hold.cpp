@@ -81,7 +81,7 @@ int drain(const drain_options& options, const asked_store& where)
     for (;;) {
         host.look(store->list());
         for (const std::string& name : host.to_ask()) {
-            // A request goes to whoever holds the name, and the requests before this one may have taken long.
+            // A request goes to the name's holder, and the requests before this one may have taken long.
             std::error_code ec;
             const char* call = "inspect '";
             const auto now = store->inspect(name, ec);

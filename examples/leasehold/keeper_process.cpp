@@ -154,8 +154,8 @@ private:
         }
     }
 
-    // Whoever sends SIGTERM to leasehold and kills it later has waited for the command: a leasehold around it, for example, whose margin is
-    // for one --kill-after. So there is no second one. Of a request for the lease nobody outside knows.
+    // A process that sends SIGTERM to leasehold and kills it later has waited for the command: for example a leasehold around it, whose
+    // margin is for one --kill-after. So there is no second one. Nobody outside knows of a request for the lease.
     void asked_to_end(bool by_request)
     {
         counted_from_ = std::min(counted_from_, by_request ? now() : now() - plan_.kill_after);
@@ -187,7 +187,7 @@ private:
         if (child == 0) become_command(parent, token, with_terminal, report[1]);
         int error = child < 0 ? errno : 0;
         ::close(report[1]);
-        checkpoint_.reset();  // the next command is told anew
+        checkpoint_.reset();  // the next command is told again
         numbers_.clear();
         if (child > 0) {
             ::setpgid(child, child);  // both do it, so that it is done, no matter which comes first

@@ -112,7 +112,7 @@ int run_under(const run_scene& at, Guard guard, lh::fencing_token token, std::st
     std::stop_token asked;
     if constexpr (requires { guard.handover_token(); })
         if (at.options.handover_signal != 0) asked = guard.handover_token();
-    std::optional<std::string> checkpoint;  // without it the command would begin anew, so that a failure is one
+    std::optional<std::string> checkpoint;  // a failure to read it counts: without it the command would start over
     if constexpr (requires { guard.load_checkpoint(); }) {
         if (const auto saved = guard.load_checkpoint()) checkpoint = lh::detail::own_text(*saved);
     } else if (at.options.of != right::all_leases && numbers.empty()) {

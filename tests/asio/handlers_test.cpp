@@ -336,6 +336,21 @@ BOOST_FIXTURE_TEST_CASE(a_wait_ends_after_the_time_of_cancel_after, fixture)
     held.release();
     BOOST_TEST(is_held(in_time.get().result));
 }
+
+// Each says with which executor its timer is made.
+BOOST_FIXTURE_TEST_CASE(every_operation_takes_cancel_after, fixture)
+{
+    running_context io;
+    recorder<bool> renewed, closed;
+    recorder<lh::release_outcome> released;
+    auto guard = lease.acquire();
+    lh::async_renew(guard, net::cancel_after(1h, renewed.on(io.context)));
+    BOOST_TEST(renewed.get().result);
+    lh::async_hold(store, "b", 1h, "upgrade", 0s, net::cancel_after(1h, closed.on(io.context)));
+    BOOST_TEST(closed.get().result);
+    lh::async_release(std::move(guard), net::cancel_after(1h, released.on(io.context)));
+    BOOST_TEST((released.get().result == lh::release_outcome::released));
+}
 #endif
 
 BOOST_AUTO_TEST_SUITE_END()

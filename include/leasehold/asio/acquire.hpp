@@ -8,6 +8,7 @@
 #include <leasehold/asio/detail/acquirable.hpp>
 #include <leasehold/asio/detail/call_operation.hpp>
 #include <leasehold/asio/detail/completion.hpp>
+#include <leasehold/asio/detail/net.hpp>
 #include <leasehold/asio/detail/wait_operation.hpp>
 #include <leasehold/detail/catch_into.hpp>
 #include <leasehold/detail/permit_attempts.hpp>
@@ -43,7 +44,7 @@ namespace leasehold::inline v0 {
 namespace detail {
 
 template <acquirable Right>
-struct start_acquire {
+struct start_acquire : initiation {
     // `deadline_of`: what gives the deadline from the right's clock, when the operation starts; a clock's now is one attempt.
     template <class Handler, class DeadlineOf>
     void operator()(Handler&& handler, const Right& right, DeadlineOf deadline_of) const

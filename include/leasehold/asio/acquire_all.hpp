@@ -8,6 +8,7 @@
 #include <leasehold/asio/acquire.hpp>
 #include <leasehold/asio/detail/call_operation.hpp>
 #include <leasehold/asio/detail/completion.hpp>
+#include <leasehold/asio/detail/net.hpp>
 #include <leasehold/detail/catch_into.hpp>
 #include <leasehold/detail/lease_access.hpp>
 #include <leasehold/error.hpp>
@@ -93,7 +94,7 @@ auto keep_leases(First& first, Rest&... rest)
 
 // One call on the threads of the first lease's store.
 template <class Result>
-struct start_acquire_some {
+struct start_acquire_some : initiation {
     template <class Handler, class Kept, class Acquire>
     void operator()(Handler&& handler, const Kept& kept, Acquire acquire) const
     {

@@ -90,7 +90,7 @@ private:
     completion<bool>& handler_;
 };
 
-struct start_hold {
+struct start_hold : initiation {
     template <class Handler, class Store>
     void operator()(Handler&& handler, std::reference_wrapper<Store> store, const std::string& name, duration period,
                     const std::string& reason, duration wait_at_most) const

@@ -9,6 +9,7 @@
 #include <leasehold/asio/detail/call_operation.hpp>
 #include <leasehold/asio/detail/cancellable_work.hpp>
 #include <leasehold/asio/detail/completion.hpp>
+#include <leasehold/asio/detail/net.hpp>
 #include <leasehold/asio/detail/pending_operations.hpp>
 #include <leasehold/detail/candidate.hpp>
 #include <leasehold/detail/catch_into.hpp>
@@ -341,7 +342,7 @@ void start_until_stopped(Handler&& handler, Begin begin)
 
 // Starts Loop::run(), a coroutine that the handler's slot cancels.
 template <class Loop>
-struct start_loop {
+struct start_loop : initiation {
     template <class Handler, class Subject, class Work>
     void operator()(Handler&& handler, Subject* subject, Work work) const
     {

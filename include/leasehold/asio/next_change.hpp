@@ -58,7 +58,7 @@ private:
 template <class Observer>
 concept change_observer = requires(const Observer& observer) { typename Observer::feed_type::change_type; observer.feed(); };
 
-struct start_next_change {
+struct start_next_change : initiation {
     template <class Handler, class Change>
     void operator()(Handler&& handler, const std::shared_ptr<change_feed<Change>>& feed) const
     {

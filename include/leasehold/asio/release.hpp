@@ -8,6 +8,7 @@
 #include <leasehold/asio/detail/call_operation.hpp>
 #include <leasehold/asio/detail/completion.hpp>
 #include <leasehold/asio/detail/guards.hpp>
+#include <leasehold/asio/detail/net.hpp>
 #include <leasehold/detail/lease_access.hpp>
 #include <leasehold/error.hpp>
 #include <leasehold/release_outcome.hpp>
@@ -21,7 +22,7 @@ namespace leasehold::inline v0 {
 
 namespace detail {
 
-struct start_release {
+struct start_release : initiation {
     template <class Handler, class Guard>
     void operator()(Handler&& handler, Guard guard) const
     {

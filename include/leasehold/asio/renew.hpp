@@ -8,6 +8,7 @@
 #include <leasehold/asio/detail/call_operation.hpp>
 #include <leasehold/asio/detail/completion.hpp>
 #include <leasehold/asio/detail/guards.hpp>
+#include <leasehold/asio/detail/net.hpp>
 #include <leasehold/detail/lease_access.hpp>
 #include <leasehold/duration.hpp>
 #include <leasehold/error.hpp>
@@ -22,7 +23,7 @@ namespace leasehold::inline v0 {
 
 namespace detail {
 
-struct start_renew {
+struct start_renew : initiation {
     template <class Handler, class Engine, class Extension>
     void operator()(Handler&& handler, const Engine& engine, Extension extend, std::optional<duration> ttl) const
     {

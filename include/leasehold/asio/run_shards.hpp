@@ -5,6 +5,7 @@
 #pragma GCC system_header
 #endif
 
+#include <leasehold/asio/detail/net.hpp>
 #include <leasehold/asio/lead.hpp>
 
 #if LEASEHOLD_ASIO_HAS_COROUTINES
@@ -197,7 +198,7 @@ private:
     static constexpr std::chrono::milliseconds between_failures{100};
 };
 
-struct start_run_shards {
+struct start_run_shards : initiation {
     template <class Handler, class Group, class Work>
     void operator()(Handler&& handler, Group* group, Work work) const
     {

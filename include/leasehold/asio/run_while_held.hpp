@@ -181,7 +181,7 @@ private:
     std::shared_ptr<Run> run_;
 };
 
-struct start_run_while_held {
+struct start_run_while_held : initiation {
     template <class Handler, class Guard, class Work>
     void operator()(Handler&& handler, Guard guard, Work work) const
     {

@@ -153,9 +153,10 @@ private:
     {
         ec.clear();
         if (!is_newest(token)) return release_outcome::lost;
+        const bool was_lost = remaining() == duration::zero();
         machine_.ended();
         if (refused_) return release_outcome::lost;
-        const duration min_hold_left = std::max(min_hold_until_ - clock_.now(), duration::zero());
+        const duration min_hold_left = was_lost ? duration::zero() : std::max(min_hold_until_ - clock_.now(), duration::zero());
         const bool ours = store_.release(name_, owner_, token_, min_hold_left, ec);
         if (ec) return release_outcome::unknown;
         return ours ? release_outcome::released : release_outcome::lost;

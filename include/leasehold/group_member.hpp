@@ -179,16 +179,12 @@ public:
     void keep(std::error_code& ec) noexcept
     {
         ec.clear();
-        if (!guard_.held()) {
-            guard_ = lease_.try_acquire(ec);
+        for (int attempt = 0; attempt < 2; ++attempt) {
+            if (!joins(ec) || publishes(ec) || ec) return;
+            guard_.renew(ec);  // it learns here that the store no longer has this term
             if (ec) return;
-            if (guard_.empty()) {
-                ec = errc::invalid_owner;
-                return;
-            }
-            published_ = data_.empty();
         }
-        if (!published_) published_ = guard_.publish(data_, ec) && !ec;
+        ec = errc::lost;
     }
 
     /// Leaves the group before it is destroyed. Throws store_error when the store fails: then the others learn of it when the ttl is over.
@@ -227,6 +223,23 @@ private:
           lease_{store, checked(group::members_of(group) + id_), lease_terms{.ttl = options.ttl}, clock, fixed_owner_id{owner}}
     {
         detail::require_group_store<Store>();
+    }
+
+    // Returns whether it is a member now, as far as it knows.
+    bool joins(std::error_code& ec) noexcept
+    {
+        if (guard_.held()) return true;
+        guard_ = lease_.try_acquire(ec);
+        if (!ec && guard_.empty()) ec = errc::invalid_owner;
+        published_ = data_.empty();
+        return !ec;
+    }
+
+    // Returns whether the others can see its data now.
+    bool publishes(std::error_code& ec) noexcept
+    {
+        if (!published_) published_ = guard_.publish(data_, ec) && !ec;
+        return published_;
     }
 
     static std::string checked(std::string name)

@@ -31,8 +31,8 @@ struct lease_terms {
     std::optional<duration> safety_margin{};
     /// If a release comes earlier than this after the grant, the lease stays closed to everybody until then. This is for
     /// short jobs that must run at most once per interval. May be longer than the ttl. It does not count after a failure, so
-    /// that somebody else can do the work: the term of a crashed holder ends with its ttl, and a release by a thread that
-    /// leaves the scope for an exception frees the lease at once (basic_static_lease does not look for exceptions).
+    /// that somebody else can do the work: the term of a crashed holder ends with its ttl, and a release frees the lease at once
+    /// after a loss, or by a thread that leaves the scope for an exception (basic_static_lease does not look for exceptions).
     duration min_hold{};
 
     /// The safety_margin that counts.

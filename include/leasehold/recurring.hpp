@@ -447,7 +447,8 @@ private:
     run_type under_the_lease(guard_type guard, fire_record record, const manner& how, failure& error)
     {
         for (;;) {
-            const fire_time now = book_->now_at_hand();
+            const fire_time now = book_->now_to_begin(error.ec);  // the wait for the lease may have been long
+            if (error.ec) return {};
             if (book_->has_other_schedule(record)) {
                 fire_record next = detail::rescheduled(record, book_->schedule_text(), owner(), now);
                 if (!book_->write(guard.token(), record, next, error.ec)) return {};

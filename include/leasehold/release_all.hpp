@@ -75,7 +75,8 @@ public:
     {
         if (guard.empty()) return;
         term_type one = std::exchange(lease_access::body(guard), {});
-        if (is_skipped(one.store()) || limit_.reached(one.keeper().clock())) return one.leave();
+        if (is_skipped(one.store())) return one.leave(error_);
+        if (limit_.reached(one.keeper().clock())) return one.leave(errc::store_timeout);
         if constexpr (batching_store<store_type>) {
             if (add_to_batch(one)) return;
         }

@@ -58,9 +58,10 @@ inline void give_back(world& w, const process& self, guard& g, const held_name& 
         return "release of token " + std::to_string(token) + ": " + (ec ? ec.message() : released ? "released" : "lost already");
     });
     if (ec || !released) return;
-    // Both clocks may drift, and a stop while the clock is read makes the process think that it began earlier.
+    // A term that was lost keeps nothing closed. Both clocks may drift, and a stop while the clock is read makes the process think that
+    // it began earlier.
     const plan& p = w.planned;
-    if (p.at_clock.of_1024 == 0 && p.jump <= 0)
+    if (before && p.at_clock.of_1024 == 0 && p.jump <= 0)
         w.judge.closed_until(of.name, token, of.granted + of.min_hold - of.min_hold / 1'000'000 * 3 * p.drift_ppm - ms);
     const row_view row = w.db.look(of.name);
     if (row.live && row.token == token && row.owner == of.owner)

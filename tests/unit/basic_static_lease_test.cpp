@@ -241,6 +241,15 @@ BOOST_AUTO_TEST_CASE(min_hold_keeps_it_closed_after_an_early_release)
     BOOST_TEST(is_held(other.try_acquire(ec)));
 }
 
+BOOST_AUTO_TEST_CASE(min_hold_does_not_count_after_a_loss)
+{
+    lease_of<> job{store, "n", {.ttl = 10s, .min_hold = 60s}, clock, lh::static_owner_id{"a"}};
+    auto guard = job.try_acquire(ec);
+    clock.advance(9500ms);  // past the deadline, and before the end in the store
+    BOOST_TEST(guard.release(ec) == release_outcome::released);
+    BOOST_TEST(is_held(other.try_acquire(ec)));
+}
+
 BOOST_AUTO_TEST_CASE(failures_of_the_store_are_reported_and_nothing_is_held)
 {
     store.fails_with = lh::errc::store_failure;

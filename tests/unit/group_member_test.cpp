@@ -119,6 +119,22 @@ BOOST_AUTO_TEST_CASE(membership_that_was_lost_begins_again_with_the_same_data)
     BOOST_TEST(a.held());
 }
 
+BOOST_AUTO_TEST_CASE(data_that_finds_the_membership_over_is_published_after_it_has_joined_again)
+{
+    member_type a{store, "workers", {.ttl = 9s, .id = "a", .data = "x"}, clock};
+    BOOST_TEST(store.force_release("workers/members/a"));
+    BOOST_TEST(a.held());  // it does not know yet
+    a.publish("y");
+    const auto all = a.members();
+    BOOST_REQUIRE(all.size() == 1U);
+    BOOST_TEST(all[0].data == "y");
+    BOOST_TEST(store.force_release("workers/members/a"));
+    const auto theirs = store.try_acquire("workers/members/a", "another", 1min, ec);
+    a.publish("z", ec);
+    BOOST_TEST((ec == lh::errc::invalid_owner));
+    BOOST_TEST(!a.held());
+}
+
 BOOST_AUTO_TEST_CASE(names_and_data_that_cannot_be_are_refused)
 {
     BOOST_CHECK_THROW((member_type{store, "workers", {.id = std::string(190, 'x')}, clock}), std::system_error);

@@ -346,4 +346,23 @@ BOOST_AUTO_TEST_CASE(releases_of_many_are_ends_too)
     BOOST_TEST(s.told.count(kind::released) == 2U);
 }
 
+BOOST_AUTO_TEST_CASE(releases_that_are_left_out_after_one_that_fails_say_why)
+{
+    scene s;
+    auto a = s.lease("a"), b = s.lease("b");
+    std::error_code ec;
+    std::vector<decltype(a.try_acquire())> guards;
+    guards.push_back(a.try_acquire());
+    guards.push_back(b.try_acquire());
+    s.store.next(operation::release, fate::fails);
+    lh::release_all(guards, ec);
+    auto both = lh::try_acquire_all(a, b);
+    s.store.next(operation::release, fate::fails);
+    both.release(ec);
+    BOOST_TEST(s.store.sent(operation::release) == 2);
+    BOOST_TEST(s.told.count(kind::released) == 4U);
+    for (const seen& event : s.told.events())
+        if (event.what == kind::released) BOOST_TEST(event.error == lh::errc::store_unavailable);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

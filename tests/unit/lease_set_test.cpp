@@ -230,6 +230,18 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(backing_out_does_not_keep_names_closed, Store, bot
     BOOST_TEST_NAMES(s.held(), "a", "b");
 }
 
+BOOST_AUTO_TEST_CASE_TEMPLATE(set_that_was_lost_keeps_no_name_closed, Store, both_stores)
+{
+    scene<Store> s;
+    auto a = s.lease("a", {.ttl = 30s, .min_hold = 1h}), b = s.lease("b", {.ttl = 30s, .min_hold = 1h});
+    auto both = lh::try_acquire_all(a, b);
+    s.store.leases.force_release("a");
+    std::error_code ec;
+    BOOST_TEST(!both.renew(ec));
+    both.release();
+    BOOST_TEST(s.held().empty());
+}
+
 BOOST_AUTO_TEST_CASE_TEMPLATE(wrong_sets_are_refused_before_any_call, Store, both_stores)
 {
     scene<Store> s;

@@ -142,6 +142,20 @@ struct leaving_store : lh::forwarding_store<memory, leaving_store> {
     std::function<void()> after_next_look;
 };
 
+// Something happens between a look at the record and the attempt at the lease.
+struct delayed_store : lh::forwarding_store<memory, delayed_store> {
+    using forwarding_store::forwarding_store;
+
+    template <class Make>
+    auto around(const lh::store_call& call, std::error_code&, Make make) -> decltype(make())
+    {
+        if (call.operation == lh::store_operation::try_acquire && before_attempt) std::exchange(before_attempt, {})();
+        return make();
+    }
+
+    std::function<void()> before_attempt;
+};
+
 // The user's, in which a fire is completed; the test commits it.
 struct transaction {
     std::string text;
@@ -363,6 +377,22 @@ BOOST_FIXTURE_TEST_CASE(old_reading_of_the_clock_is_made_anew_before_a_fire_begi
     clock.advance(10s);
     fast.advance(10s);
     BOOST_TEST((completes(job) == last_night + 24h));
+}
+
+BOOST_FIXTURE_TEST_CASE(fire_is_judged_by_a_new_reading_of_the_clock_after_a_long_wait_for_the_lease, scene)
+{
+    delayed_store waits{store};
+    lh::manual_clock fast;  // this host's clock runs ahead, or the store's was set back
+    lh::recurring late{waits, "report", nightly, fast, lh::fixed_owner_id{"late"}, lh::no_renewal{}};
+    auto other = host("other");
+    waits.before_attempt = [&] {
+        BOOST_TEST((completes(other) == last_night));
+        fast.advance(15h + 10s);
+        clock.advance(15h - 10s);
+    };
+    BOOST_TEST(is_empty(late.try_begin()));
+    clock.advance(10s);
+    BOOST_TEST((completes(late) == last_night + 24h));
 }
 
 BOOST_FIXTURE_TEST_CASE(job_that_fails_is_retried_after_a_pause_by_whoever_comes, scene)
@@ -1165,9 +1195,12 @@ BOOST_AUTO_TEST_CASE(run_tells_each_fire_that_it_completes)
 BOOST_AUTO_TEST_CASE(what_on_completed_throws_reaches_the_caller_of_a_completed_fire)
 {
     lh::memory_store store;
-    const lh::recurring_options options{.on_completed = [](lh::fire_time) { throw std::range_error{"told"}; }};
+    int last_told = 0;
+    const lh::recurring_options options{.on_completed = [](lh::fire_time) { throw std::range_error{"told"}; },
+                                        .on_last_completed = [&](const lh::completed_fire&) { ++last_told; }};
     lh::recurring job{store, "job", lh::every{.period = 5ms}, options};
     BOOST_CHECK_THROW(job.run({}, [](auto&) {}), std::range_error);
+    BOOST_TEST(last_told == 1, "the other hook is called as well");
     for (const bool throws : {true, false}) {
         lh::recurring other{store, throws ? "other" : "third", lh::every{.period = 24h}, options};
         auto run = other.try_begin();

@@ -20,6 +20,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <exception>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -129,7 +130,8 @@ public:
         completing_ = fire;
     }
 
-    // Calls the hooks for what the record has said of completed fires since the last call. Throws what they throw.
+    // Calls the hooks for what the record has said of completed fires since the last call. Both are called, also if the first throws;
+    // then throws what they throw.
     void tell_news()
     {
         news told;
@@ -137,8 +139,11 @@ public:
             const std::lock_guard lock{mutex_};
             told = std::exchange(news_, {});
         }
-        if (told.completed && options_.on_completed) options_.on_completed(*told.completed);
+        const std::exception_ptr thrown = thrown_by([&] {
+            if (told.completed && options_.on_completed) options_.on_completed(*told.completed);
+        });
         if (told.last && options_.on_last_completed) options_.on_last_completed(*told.last);
+        if (thrown) std::rethrow_exception(thrown);
     }
 
     // It is not known what was written under the current term: the next holder has to read it.

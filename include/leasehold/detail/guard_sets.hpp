@@ -123,7 +123,8 @@ set_release release_set(std::tuple<lease_guard<Leases>...>& guards, const std::v
         const void* const called = std::addressof(store);
         const bool given_up = std::any_of(failed.begin(), failed.end(), [called](const void* address) { return address == called; });
         auto ended = std::exchange(lease_access::body(guard), {});
-        if (given_up || limit.reached(ended.keeper().clock())) return ended.leave();
+        if (given_up) return ended.leave(out.failure.error());
+        if (limit.reached(ended.keeper().clock())) return ended.leave(errc::store_timeout);
         std::error_code ec;
         if (ended.end(ec) == release_outcome::released) ++out.released;
         if (!ec) return;
@@ -287,6 +288,7 @@ public:
         else
             return lease_access::body(std::get<0>(guards_)).engine();
     }
+    // See held_term. A set that is lost has no term that was worked under as it should.
     void forget_min_hold() const noexcept
     {
         each_of_set(guards_, [](const auto& guard) { lease_access::forget_min_hold(guard); });
@@ -303,12 +305,17 @@ public:
     }
     release_outcome end(std::error_code& ec) noexcept
     {
+        if (remaining() == duration::zero()) forget_min_hold();
         set_release left = release_set(guards_, order_);
         failure_ = std::move(left.failure);
         ec = failure_.error();
         return ec ? release_outcome::unknown : left.outcome();
     }
-    void drop() noexcept { static_cast<void>(release_set(guards_, order_, release_limit{max_release_time})); }
+    void drop() noexcept
+    {
+        if (remaining() == duration::zero()) forget_min_hold();
+        static_cast<void>(release_set(guards_, order_, release_limit{max_release_time}));
+    }
     [[noreturn]] void raise_failure(std::error_code, std::string_view operation) const { failure_.raise(operation); }
 
 private:

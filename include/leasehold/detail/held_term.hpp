@@ -88,12 +88,12 @@ public:
         std::error_code ignored;
         end(ignored);
     }
-    // Ends the term in this process alone.
-    void leave() noexcept
+    // Ends the term in this process alone. `reason`: why the store is not asked.
+    void leave(std::error_code reason = {}) noexcept
     {
         const auto left = std::exchange(term_, nullptr);
         static_cast<void>(keeper().end_here(left));
-        keeper().has_ended(left, release_outcome::unknown);
+        keeper().has_ended(left, release_outcome::unknown, reason);
     }
     // Nobody works under the term any more, or it was not worked under as it should: it does not keep its name closed.
     void forget_min_hold() const noexcept

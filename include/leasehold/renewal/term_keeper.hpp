@@ -156,10 +156,10 @@ public:
         if (!ended->machine.overrun(clock_.now())) ended->machine.ended();
         ended->deadline.store(term::over, std::memory_order_release);
         if (ended->refused) return std::nullopt;
-        // An exception has ended the work: others may try it.
-        if (std::uncaught_exceptions() > ended->exceptions) ended->keep_closed_until = time_point{};
+        // An exception or a loss has ended the work: others may try it.
+        if (was_lost || std::uncaught_exceptions() > ended->exceptions) ended->keep_closed_until = time_point{};
         const duration min_hold_left = std::max(ended->keep_closed_until - clock_.now(), duration::zero());
-        ended->closing = min_hold_left > duration::zero() && !was_lost;
+        ended->closing = min_hold_left > duration::zero();
         return term_release{name_, owner_, ended->token, min_hold_left};
     }
 

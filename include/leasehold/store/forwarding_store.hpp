@@ -12,6 +12,7 @@
 #include <leasehold/store/name_holding.hpp>
 #include <leasehold/store/store_call.hpp>
 #include <leasehold/waiting/local_queue.hpp>
+#include <leasehold/waiting/ticket_limit.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -32,6 +33,8 @@ namespace detail {
 template <class Ticket>
 class renamed_ticket {
 public:
+    static constexpr bool takes_thread = waiting::ticket_takes_thread<Ticket>;
+
     template <class Store>
     renamed_ticket(Store& store, std::string_view name, std::string stored, waker& to_wake)
         : name_{name}, stored_{std::move(stored)}, inner_(store.enqueue(stored_, to_wake))

@@ -202,6 +202,15 @@ BOOST_AUTO_TEST_CASE(min_hold_is_what_is_left_of_it_at_the_end)
     BOOST_TEST(a.store.last_keep_closed() == 0s);
 }
 
+BOOST_AUTO_TEST_CASE(term_that_was_lost_keeps_nothing_closed_whatever_min_hold_is)
+{
+    alone a{{.ttl = 30s, .min_hold = 1h}};
+    a.grant();
+    a.clock.advance(28s);  // past the deadline, and before the end in the store
+    BOOST_TEST(a.term->end(a.ec) == release_outcome::released);
+    BOOST_TEST(a.store.last_keep_closed() == 0s);
+}
+
 BOOST_AUTO_TEST_CASE(new_ttl_is_kept_for_the_renewals_to_come)
 {
     alone a;

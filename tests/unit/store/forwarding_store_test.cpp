@@ -102,6 +102,13 @@ struct tenant_store : lh::forwarding_store<Store, tenant_store<Store>> {
 };
 static_assert(can_do_everything<tenant_store<able_store>> && !lh::queueing_store<tenant_store<able_store>>);
 
+// As that of a database's session lock: a wait without a thread has one such ticket at a time.
+struct ticket_with_a_thread {
+    static constexpr bool takes_thread = true;
+};
+static_assert(lh::waiting::ticket_takes_thread<lh::detail::renamed_ticket<ticket_with_a_thread>>);
+static_assert(!lh::waiting::ticket_takes_thread<lh::detail::renamed_ticket<lh::memory_store::queue_ticket>>);
+
 template <lh::lease_store Store>
 struct counting_store : lh::forwarding_store<Store, counting_store<Store>> {
     using lh::forwarding_store<Store, counting_store>::forwarding_store;

@@ -157,8 +157,9 @@ void check_fires(const settings& into, const std::string& subcommand)
 {
     const bool given = into.run.schedule.given();
     if (subcommand == "every" && !given) refuse("every needs --once-per or --cron", subcommand);
-    if (subcommand == "run" && !given && (into.retry || into.catch_up != "last" || into.run.reschedule))
-        refuse("--retry, --catch-up and --reschedule go with --once-per or --cron", subcommand);
+    if (subcommand == "run" && !given && (into.retry || into.catch_up != "last" || into.run.begin_within || into.run.reschedule))
+        refuse("--retry, --catch-up, --begin-within and --reschedule go with --once-per or --cron", subcommand);
+    if (into.run.begin_within && into.catch_up != "none") refuse("--begin-within goes with --catch-up none", subcommand);
     if (given && (into.permits || into.shared || into.exclusive || into.all || into.command.terms.min_hold > leasehold::duration::zero()))
         refuse("--once-per and --cron can't be used with --permits, --shared, --exclusive, --all or --min-hold", subcommand);
 }

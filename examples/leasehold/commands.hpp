@@ -51,6 +51,7 @@ struct run_options : command_options {
     asked_schedule schedule;     ///< given: once per fire of it
     std::optional<int> retry;    ///< how often a fire whose command failed is tried again, by all hosts together; else once by each host
     leasehold::catch_up catch_up = leasehold::catch_up::last;
+    std::optional<leasehold::duration> begin_within;  ///< catch_up::none: how late a fire may begin; nothing: the library's default
     bool reschedule = false;     ///< the schedule takes the place of another one
 };
 

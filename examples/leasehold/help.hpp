@@ -38,7 +38,10 @@ inline constexpr const char* once_per = "Run the command once in each such time,
 inline constexpr const char* at = "When in that time, in UTC: 03:00, or a duration after its beginning [0]";
 inline constexpr const char* cron = "Run the command once per time of such a line of five fields, in UTC, as in \"0 3 * * *\"";
 inline constexpr const char* retry = "Try a run whose command failed this often again, all hosts together [each host tries once]";
-inline constexpr const char* catch_up = "Which of the runs that were missed in an outage to make up for: none, last or all [last]";
+inline constexpr const char* catch_up =
+    "Which of the runs that were missed in an outage to make up for: none, last or all; with none, a run that would begin later"
+    " than --begin-within after its time is missed, too [last]";
+inline constexpr const char* begin_within = "With --catch-up none: how long after its time a run may begin; after that it is missed [1m]";
 inline constexpr const char* reschedule = "Put this schedule in the place of the one that NAME has";
 
 inline constexpr const char* run =

@@ -122,6 +122,7 @@ void add_schedule_options(CLI::App& to, settings& into)
     const auto set_retry = [&into](const std::string& text) { into.retry = text; };
     to.add_option_function<std::string>("--retry", set_retry, help::retry)->type_name("N");
     to.add_option("--catch-up", into.catch_up, help::catch_up)->check(CLI::IsMember({"none", "last", "all"}))->type_name("WHICH");
+    add_duration(to, "--begin-within", into.run.begin_within, help::begin_within);
     to.add_flag("--reschedule", into.run.reschedule, help::reschedule);
 }
 

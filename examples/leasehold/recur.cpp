@@ -137,6 +137,7 @@ private:
             .on_missed = [this](lh::fire_time fire) { complain(name() + ": the run of " + to_text(fire) + " was missed"); },
             .on_given_up = [this](lh::fire_time fire) { complain(name() + ": the run of " + to_text(fire) + " is given up"); },
             .on_error = [this](const lh::store_error& why) { report_outage(why); }};
+        if (options_.begin_within) with.begin_within = *options_.begin_within;
         if (counts) with = counts->counting_fires(options_.name, std::move(with));
         on_failed_ = with.on_failed;
         return with;

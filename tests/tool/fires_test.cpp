@@ -292,6 +292,10 @@ BOOST_FIXTURE_TEST_CASE(what_can_t_work_is_refused_with_what_can, scene)
     BOOST_TEST(refused({"--once-per", "24h", "--retry", "many"}, "--retry must be a number"));
     BOOST_TEST(refused({"--once-per", "24h", "--min-hold", "1m"}, "can't be used with"));
     BOOST_TEST(refused({"--retry", "3"}, "go with --once-per"));
+    BOOST_TEST(refused({"--begin-within", "1h"}, "go with --once-per"));
+    BOOST_TEST(refused({"--once-per", "24h", "--begin-within", "1h"}, "--begin-within goes with --catch-up none"));
+    BOOST_TEST(refused({"--once-per", "24h", "--catch-up", "none", "--begin-within", "soon"}, "--begin-within: "));
+    BOOST_TEST(has(run({"every", "report", "--once-per", "24h", "--begin-within", "1h", "--", "true"}).err, "goes with --catch-up none"));
     BOOST_TEST(has(run({"every", "report", "--", "true"}).err, "every needs --once-per or --cron"));
 }
 
@@ -308,6 +312,26 @@ BOOST_FIXTURE_TEST_CASE(every_runs_the_command_at_each_time_until_it_is_asked_to
     for (std::string line; std::getline(lines, line);) fires.push_back(line);
     BOOST_TEST(std::ranges::is_sorted(fires));
     BOOST_TEST((std::ranges::adjacent_find(fires) == fires.end()));
+}
+
+// As from a crontab that starts the command a little later than the schedule.
+BOOST_FIXTURE_TEST_CASE(run_that_would_begin_too_late_is_missed_unless_it_is_given_more_time, scene)
+{
+    const auto run_at = [&](const std::string& time, std::vector<std::string> options) {
+        auto environment = faketime_environment("@2027-01-" + time);
+        environment["TZ"] = "UTC";
+        options.insert(options.begin(), {"job", "--once-per", "24h", "--at", "03:00", "--catch-up", "none"});
+        return run(run_with(std::move(options), {"sh", "-c", note("$LEASEHOLD_FIRE")}), environment);
+    };
+    const auto first = run_at("01 03:05:00", {});
+    BOOST_TEST(first.status.success(), "the first of all runs is never late: " << first.err);
+    const auto late = run_at("02 03:05:00", {});
+    BOOST_TEST(late.status.code == 75);
+    BOOST_TEST(has(late.err, "was missed"), late.err);
+    const auto in_time = run_at("03 03:05:00", {"--begin-within", "10m"});
+    BOOST_TEST(in_time.status.success(), in_time.err);
+    BOOST_TEST(run_at("04 03:15:00", {"--begin-within", "10m"}).status.code == 75);
+    BOOST_TEST(file("notes") == "2027-01-01T03:00:00Z\n2027-01-03T03:00:00Z\n");
 }
 
 // To wake up early by the store's clock would be to find the run before it, which is done.

@@ -45,7 +45,7 @@ _leasehold()
             ;;
         --store | --store-file | --table | --ttl | --margin | --kill-after | --min-hold | --max-hold | --owner | --handover-signal | --metrics-file | --reason | --save | --wait | -w | --for | --busy-status | -E | \
             --of | --capacity | --max-shards | --data | --drain-timeout | \
-            --restart | --pause | --interval | --timeout | --unused-for | --permits | --take | --once-per | --at | --cron | --retry | --catch-up) ((++i)) ;;
+            --restart | --pause | --interval | --timeout | --unused-for | --permits | --take | --once-per | --at | --cron | --retry | --catch-up | --begin-within) ((++i)) ;;
         --all) ((++i)) && name=${words[i]} ;;
         -*) ;;
         *) if [ -z "$subcommand" ]; then subcommand=${words[i]}; else name=${words[i]}; fi ;;
@@ -77,7 +77,7 @@ _leasehold()
         _leasehold_offer "" < <(odbcinst -q -s 2>/dev/null | sed -n 's/^\[\(.*\)\]$/\1/p')
         return
         ;;
-    --ttl | --margin | --kill-after | --min-hold | --max-hold | --wait | -w | --for | --pause | --interval | --timeout | --drain-timeout)
+    --ttl | --margin | --kill-after | --min-hold | --max-hold | --wait | -w | --for | --pause | --interval | --timeout | --drain-timeout | --begin-within)
         COMPREPLY=($(compgen -W "500ms 1s 5s 10s 30s 1m 5m 1h" -- "$cur"))
         return
         ;;
@@ -105,7 +105,7 @@ _leasehold()
 
     local common="--store --store-file --local --table --no-session-locks --quiet --verbose --help"
     local command="--ttl --margin --kill-after --metrics-file --owner"
-    local schedule="--once-per --at --cron --retry --catch-up --reschedule"
+    local schedule="--once-per --at --cron --retry --catch-up --begin-within --reschedule"
     local options
     case $subcommand in
     "") options="--help --version" ;;

@@ -179,6 +179,8 @@ private:
 
     void start(std::int64_t token, bool with_terminal)
     {
+        // Whoever said so may have been held up since: another host may have the lease by now.
+        if (now() >= deadline_) return end_unstarted();
         std::array<int, 2> report{};
         if (::pipe(report.data()) != 0) return refuse(errno);
         for (const int end : report) ::fcntl(end, F_SETFD, FD_CLOEXEC);
@@ -187,8 +189,7 @@ private:
         if (child == 0) become_command(parent, token, with_terminal, report[1]);
         int error = child < 0 ? errno : 0;
         ::close(report[1]);
-        checkpoint_.reset();  // the next command is told again
-        numbers_.clear();
+        forget_what_was_told();
         if (child > 0) {
             ::setpgid(child, child);  // both do it, so that it is done, no matter which comes first
             while (::read(report[0], &error, sizeof error) < 0 && errno == EINTR) {}
@@ -203,6 +204,19 @@ private:
         signalled_ = false;
         counted_from_ = time_point::max();
         machine_.started(deadline_);
+    }
+
+    void end_unstarted()
+    {
+        forget_what_was_told();
+        send(socket_, {word::ended, 0, made_to_end});
+    }
+
+    // The next command is told again.
+    void forget_what_was_told()
+    {
+        checkpoint_.reset();
+        numbers_.clear();
     }
 
     void refuse(int error) const noexcept { send(socket_, {word::not_started, error}); }

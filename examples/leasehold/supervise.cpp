@@ -41,14 +41,10 @@ public:
         const std::stop_callback wake_when_lost{term_.lost, [this]() noexcept { signals_.wake(); }};
         const std::stop_callback wake_when_asked{term_.asked, [this]() noexcept { signals_.wake(); }};
         tell_deadline();
-        for (const leasehold::fencing_token each : term_.tokens) keeper_.tell({word::token, 0, each.value()});
-        if (term_.number) keeper_.tell({word::number, static_cast<std::int32_t>(*term_.number)});
-        for (const std::size_t each : term_.numbers) keeper_.tell({word::number, static_cast<std::int32_t>(each)});
-        if (term_.fire) keeper_.tell({word::fire, 0, term_.fire->time_since_epoch().count()});
-        if (term_.checkpoint) tell_checkpoint(*term_.checkpoint);
-        keeper_.tell({word::start, terminal_ && terminal_->give_at_start(), term_.token.value()});
-        if (inbox_ && inbox_->ended_by() != 0) keeper_.tell({word::signal, inbox_->ended_by()});
-        if (term_.max_hold) ends_at_ = later(*term_.max_hold);
+        if (lost_)
+            end_ = command_end{.notes = made_to_end};
+        else
+            start();
         while (!end_) {
             wait();
             tell_deadline();
@@ -63,6 +59,18 @@ public:
     }
 
 private:
+    void start()
+    {
+        for (const leasehold::fencing_token each : term_.tokens) keeper_.tell({word::token, 0, each.value()});
+        if (term_.number) keeper_.tell({word::number, static_cast<std::int32_t>(*term_.number)});
+        for (const std::size_t each : term_.numbers) keeper_.tell({word::number, static_cast<std::int32_t>(each)});
+        if (term_.fire) keeper_.tell({word::fire, 0, term_.fire->time_since_epoch().count()});
+        if (term_.checkpoint) tell_checkpoint(*term_.checkpoint);
+        keeper_.tell({word::start, terminal_ && terminal_->give_at_start(), term_.token.value()});
+        if (inbox_ && inbox_->ended_by() != 0) keeper_.tell({word::signal, inbox_->ended_by()});
+        if (term_.max_hold) ends_at_ = later(*term_.max_hold);
+    }
+
     // Also of an empty one.
     void tell_checkpoint(std::string_view text)
     {

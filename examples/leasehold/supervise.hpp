@@ -56,7 +56,7 @@ struct running_term {
 [[nodiscard]] leasehold::duration tell_again_after(leasehold::duration remaining) noexcept;
 
 /// Starts the keeper's command and stays with it to its end: passes signals on, tells the keeper how long the lease lasts,
-/// and of its loss.
+/// and of its loss. A lease that is lost by then starts nothing.
 [[nodiscard]] command_end supervise(const keeper& by, signal_inbox& signals, const running_term& term);
 /// The same for one of several commands, which has no terminal: somebody else puts the signals that are for it into the queue.
 [[nodiscard]] command_end supervise(const keeper& by, signal_queue& signals, const running_term& term);

@@ -23,7 +23,7 @@ enum class word : std::int32_t {
     started,      ///< `number`: the process, and its group
     not_started,  ///< `number`: errno
     stopped,      ///< `number`: the signal that stopped it
-    ended         ///< `number`: as waitpid() gives it; `value`: an end_note
+    ended         ///< `number`: as waitpid() gives it; `value`: an end_note. Also of a command that was not started after the deadline
 };
 
 /// About a command that has ended; a set of bits.

@@ -1,18 +1,80 @@
 // SPDX-License-Identifier: BSL-1.0
 // What is done about commands: the parts of it that decide.
 #include <job_control.hpp>
+#include <keeper.hpp>
 #include <restart_machine.hpp>
+#include <signal_inbox.hpp>
 #include <supervise.hpp>
 #include <support/printing.hpp>
 
+#include <leasehold/clock/steady_clock.hpp>
+
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <stop_token>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <sys/socket.h>
+#include <unistd.h>
 
 using namespace tool;
 using namespace std::chrono_literals;
+
+namespace {
+
+leasehold::time_point now() { return leasehold::steady_clock{}.now(); }
+
+struct supervision {
+    command_end end;
+    std::vector<wire_message> told;
+};
+
+// With a keeper that is gone when it is first listened to.
+supervision supervise_with_fake_keeper(const running_term& term)
+{
+    std::array<int, 2> ends{};
+    BOOST_REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends.data()) == 0);
+    ::shutdown(ends[1], SHUT_WR);
+    supervision seen;
+    {
+        const keeper fake{ends[0]};
+        signal_queue signals;
+        seen.end = supervise(fake, signals, term);
+    }
+    while (const auto message = receive(ends[1])) seen.told.push_back(*message);
+    ::close(ends[1]);
+    return seen;
+}
+
+bool has(const std::vector<wire_message>& messages, word what) { return std::ranges::count(messages, what, &wire_message::what) > 0; }
+
+command_plan plan_of(std::vector<std::string> command)
+{
+    command_plan plan{.command = std::move(command), .name = "job", .owner = "web-1", .kill_after = 5s, .signals_before = {}};
+    ::sigemptyset(&plan.signals_before);
+    return plan;
+}
+
+wire_message until(leasehold::time_point deadline) { return {word::until, 0, deadline.time_since_epoch().count()}; }
+
+// After those that say that it was started.
+wire_message end_told_by(const keeper& by)
+{
+    for (;;) {
+        const auto message = by.receive();
+        if (!message) return {word::not_started, ECHILD};
+        if (message->what == word::ended || message->what == word::not_started) return *message;
+    }
+}
+
+}  // namespace
 
 BOOST_AUTO_TEST_SUITE(tool_supervision)
 
@@ -38,6 +100,43 @@ BOOST_AUTO_TEST_CASE(the_deadline_is_told_more_often_where_it_is_near)
     BOOST_TEST(tell_again_after(1h) == 500ms);
     BOOST_TEST(tell_again_after(400ms) == 100ms);
     BOOST_TEST(tell_again_after(0s) == 5ms);
+}
+
+BOOST_AUTO_TEST_CASE(a_command_whose_lease_is_lost_before_the_start_is_not_started)
+{
+    std::stop_source lost;
+    lost.request_stop();
+    for (const bool told : {true, false}) {
+        int losses = 0;
+        const running_term term{.token = leasehold::fencing_token{7},
+                                .lost = told ? lost.get_token() : std::stop_token{},
+                                .remaining = [told] { return told ? leasehold::duration{1h} : leasehold::duration::zero(); },
+                                .on_lost = [&losses] { ++losses; }};
+        const supervision seen = supervise_with_fake_keeper(term);
+        BOOST_TEST(!has(seen.told, word::start), "told: " << told);
+        BOOST_TEST((seen.end.how == command_end::kind::ended));
+        BOOST_TEST(seen.end.lost());
+        BOOST_TEST(losses == 1);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(keeper_that_is_told_to_start_after_the_deadline_starts_nothing_until_there_is_another)
+{
+    const keeper by{plan_of({"sh", "-c", "echo \"$LEASEHOLD_NAME ${LEASEHOLD_CHECKPOINT-none}\" | grep -qx 'job none'"})};
+    by.tell(until(now() - 1ms));
+    by.tell({word::number, 3});
+    by.tell({word::checkpoint, 0});
+    by.tell({word::start, 0, 7});
+    const auto late = by.receive();
+    BOOST_REQUIRE(late.has_value());
+    BOOST_TEST((late->what == word::ended));
+    BOOST_TEST((command_end{.status = late->number, .notes = late->value}.lost()));
+    by.tell(until(now() + 1h));
+    by.tell({word::start, 0, 8});
+    const wire_message end = end_told_by(by);
+    BOOST_TEST((end.what == word::ended));
+    BOOST_TEST(end.number == 0, "what the late one was told is not told to the next");
+    BOOST_TEST(end.value == of_its_own);
 }
 
 BOOST_AUTO_TEST_CASE(a_command_that_stops_gets_the_terminal_or_company_or_nothing)

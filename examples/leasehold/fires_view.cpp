@@ -84,8 +84,9 @@ std::vector<std::string> changes_of(const fire_records& before, const fire_recor
         if (record->last && (!was || was->last != record->last))
             lines.push_back(printable(name) + "  the run of " + to_text(record->last->fire) + " is completed by " +
                             short_owner(record->last->owner));
-        const bool given_up = was && was->open && !record->open && (!record->last || record->last->fire < was->open->fire);
-        if (given_up) lines.push_back(printable(name) + "  the run of " + to_text(was->open->fire) + " is given up");
+        // Given up, missed, or of a schedule that was replaced: the record does not say which.
+        const bool left_out = was && was->open && !record->open && (!record->last || record->last->fire < was->open->fire);
+        if (left_out) lines.push_back(printable(name) + "  the run of " + to_text(was->open->fire) + " is left out");
         if (record->open && (!was || was->open != record->open))
             lines.push_back(printable(name) + "  the run of " + attempts_text(*record->open) + ", is not completed");
     }

@@ -86,6 +86,8 @@ private:
 
     void tell_deadline()
     {
+        // Before the rest is asked for: a host that is suspended in between must not tell a later deadline than the lease has.
+        const leasehold::time_point now = leasehold::steady_clock{}.now();
         const duration remaining = term_.remaining();
         again_after_ = tell_again_after(remaining);
         if (term_.lost.stop_requested() || remaining <= duration::zero()) {
@@ -95,7 +97,7 @@ private:
             return;
         }
         // A clock that is read twice is not a renewal.
-        const leasehold::time_point deadline = leasehold::steady_clock{}.now() + remaining;
+        const leasehold::time_point deadline = now + remaining;
         if (deadline < told_ + 1ms) return;
         told_ = deadline;
         keeper_.tell({word::until, 0, deadline.time_since_epoch().count()});

@@ -120,6 +120,22 @@ BOOST_AUTO_TEST_CASE(a_command_whose_lease_is_lost_before_the_start_is_not_start
     }
 }
 
+BOOST_AUTO_TEST_CASE(deadline_that_is_told_is_not_later_than_that_of_the_lease_when_the_host_is_suspended_meanwhile)
+{
+    const leasehold::time_point deadline = now() + 1h;
+    const auto remaining = [deadline] {
+        const leasehold::time_point asked_at = now();
+        while (now() < asked_at + 5ms) {}  // as if suspended before it is used
+        return deadline - asked_at;
+    };
+    const running_term term{.token = leasehold::fencing_token{7}, .lost = {}, .remaining = remaining, .on_lost = [] {}};
+    const supervision seen = supervise_with_fake_keeper(term);
+    BOOST_TEST(has(seen.told, word::until));
+    BOOST_TEST(has(seen.told, word::start));
+    for (const wire_message& message : seen.told)
+        if (message.what == word::until) BOOST_TEST(message.value <= deadline.time_since_epoch().count());
+}
+
 BOOST_AUTO_TEST_CASE(keeper_that_is_told_to_start_after_the_deadline_starts_nothing_until_there_is_another)
 {
     const keeper by{plan_of({"sh", "-c", "echo \"$LEASEHOLD_NAME ${LEASEHOLD_CHECKPOINT-none}\" | grep -qx 'job none'"})};

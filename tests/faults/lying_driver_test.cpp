@@ -211,7 +211,7 @@ BOOST_AUTO_TEST_CASE(connecting_slowly_keeps_a_store_from_its_first_calls_only)
 
 BOOST_AUTO_TEST_CASE(fence_holds_whatever_rows_are_counted)
 {
-    for (const char* lies : {"unheard_of", "unheard_of,no_row_count", "unheard_of,one_row"}) {
+    for (const char* lies : {"unheard_of", "unheard_of,no_row_count", "unheard_of,one_row", "unheard_of,late_autocommit"}) {
         database db;
         db.create_schema("unheard_of");
         lh::odbc_store store{db.lying(lies)};

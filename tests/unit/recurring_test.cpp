@@ -383,7 +383,7 @@ BOOST_FIXTURE_TEST_CASE(fire_is_judged_by_a_new_reading_of_the_clock_after_a_lon
 {
     delayed_store waits{store};
     lh::manual_clock fast;  // this host's clock runs ahead, or the store's was set back
-    lh::recurring late{waits, "report", nightly, fast, lh::fixed_owner_id{"late"}, lh::no_renewal{}};
+    lh::recurring late{waits, "report", nightly, lh::recurring_options{.ttl = 48h}, fast, lh::fixed_owner_id{"late"}, lh::no_renewal{}};
     auto other = host("other");
     waits.before_attempt = [&] {
         BOOST_TEST((completes(other) == last_night));

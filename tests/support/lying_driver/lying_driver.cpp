@@ -15,6 +15,7 @@
 // | one_row | SQLRowCount says 1 |
 // | no_rows | SQLFetch finds nothing |
 // | no_commit | SQL_ATTR_AUTOCOMMIT is accepted, and nothing is ever committed |
+// | late_autocommit | SQL_ATTR_AUTOCOMMIT is said to be on until a statement is executed, as by MariaDB's driver 3.2 |
 // | denied_commit | SQLEndTran commits, and says that it has failed |
 // | late_libraries | no lie: connecting takes twice as long, and the libraries are first used in the middle of it |
 // | slow_connecting | no lie: statements take no time, only connecting does |
@@ -116,6 +117,12 @@ bool lies(SQLHDBC connection, std::string_view how)
     return all.find("," + std::string{how} + ",") != std::string::npos;
 }
 
+bool has_executed(SQLHDBC connection)
+{
+    const std::lock_guard lock{mutex};
+    return connections[connection].executed > 0;
+}
+
 SQLHDBC connection_of(SQLHSTMT statement)
 {
     const std::lock_guard lock{mutex};
@@ -158,7 +165,7 @@ bool fails(SQLHSTMT statement)
     const std::lock_guard lock{mutex};
     statement_notes& notes = statements[statement];
     notes.failed_with = nullptr;
-    if (loses && ++connections[notes.connection].executed % 4 == 0) notes.failed_with = &lost_reply;
+    if (++connections[notes.connection].executed % 4 == 0 && loses) notes.failed_with = &lost_reply;
     if (refuses && notes.takes_lock) notes.failed_with = &refused_lock;
     return notes.failed_with != nullptr;
 }
@@ -310,6 +317,10 @@ SQLRETURN SQL_API SQLGetConnectAttr(SQLHDBC connection, SQLINTEGER attribute, SQ
                                     SQLINTEGER* length)
 {
     if (attribute == SQL_ATTR_AUTOCOMMIT && lies(connection, "no_commit")) {
+        *static_cast<SQLUINTEGER*>(value) = SQL_AUTOCOMMIT_ON;
+        return SQL_SUCCESS;
+    }
+    if (attribute == SQL_ATTR_AUTOCOMMIT && lies(connection, "late_autocommit") && !has_executed(connection)) {
         *static_cast<SQLUINTEGER*>(value) = SQL_AUTOCOMMIT_ON;
         return SQL_SUCCESS;
     }

@@ -52,7 +52,13 @@ struct scripted_connection {
     std::vector<std::string> ran{};
     reply last{};
     const char* advice = nullptr;
+    bool autocommit = true;  // after the first statement
 
+    fault read_autocommit(bool& on) const
+    {
+        on = autocommit || ran.empty();
+        return fault::none;
+    }
     fault run(const compiled_statement& statement, bool = false)
     {
         ran.push_back(statement.sql);
@@ -178,6 +184,17 @@ BOOST_AUTO_TEST_CASE(driver_that_tells_the_server_of_the_transaction_late_is_ask
     BOOST_TEST(look_for_transaction(in_none, sql{}, autocommit) == fault::none);
     BOOST_TEST(autocommit);
     BOOST_TEST(in_none.ran.size() == 1U);
+
+    // A database that nobody knows.
+    sql unknown;
+    unknown.written.sql = "written";
+    scripted_connection late{.replies = {{"written", nothing_found}}, .autocommit = false};
+    BOOST_TEST(look_for_transaction(late, unknown, autocommit) == fault::none);
+    BOOST_TEST(!autocommit);
+    autocommit = true;
+    scripted_connection never{.replies = {{"written", nothing_found}}};
+    BOOST_TEST(look_for_transaction(never, unknown, autocommit) == fault::none);
+    BOOST_TEST(autocommit);
 }
 
 BOOST_AUTO_TEST_CASE(clusters_of_mariadb_and_mysql_are_told_by_either_variable)

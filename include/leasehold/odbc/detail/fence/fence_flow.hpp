@@ -15,7 +15,8 @@ namespace leasehold::inline v0::odbc::detail {
 // The caller's connection, or a stand-in for it: runs statements, and shows what the last one came to.
 template <class Connection>
 concept fencing_connection = requires(Connection& on, const Connection& shown, const compiled_statement& next, fault kind,
-                                      const char* advice) {
+                                      const char* advice, bool& autocommit) {
+    { on.read_autocommit(autocommit) } -> std::same_as<fault>;
     { on.run(next) } -> std::same_as<fault>;
     { on.run(next, true) } -> std::same_as<fault>;
     { shown.has_result() } -> std::same_as<bool>;
@@ -57,11 +58,13 @@ fault learn_fence_kind(fencing_connection auto& on, const compiled_fence& sql)
 }
 
 // The driver says autocommit mode, in which a fence would end with its own statement. One that has not told the server yet does so
-// with this statement, at the latest.
+// with this statement, at the latest. If no statement can see a transaction, the driver is asked again after a read.
 fault look_for_transaction(fencing_connection auto& on, const compiled_fence& sql, bool& autocommit)
 {
-    if (!autocommit || sql.transaction.sql.empty()) return fault::none;
-    const fault failed = on.run(sql.transaction);
+    const bool can_see = !sql.transaction.sql.empty();
+    if (!autocommit || (!can_see && sql.written.sql.empty())) return fault::none;
+    const fault failed = can_see ? on.run(sql.transaction) : on.run(sql.written, true);
+    if (!can_see && failed == fault::none) return on.read_autocommit(autocommit);
     autocommit = failed != fault::none || !on.found();
     return failed;
 }

@@ -125,6 +125,23 @@ BOOST_FIXTURE_TEST_CASE(several_permits_are_taken_all_or_none, fixture)
     BOOST_TEST(none.get().ec == lh::errc::invalid_terms);
 }
 
+BOOST_FIXTURE_TEST_CASE(an_impossible_number_of_permits_is_refused_at_once_behind_another_waiter_too, fixture)
+{
+    const auto held = one.acquire();
+    recorder<permit> waits;
+    lh::async_acquire(one, waits.on(io.context));
+    BOOST_TEST_REQUIRE(eventually([&] { return store.local_waiters().waiting() == 1; }));
+    for (const int impossible : {0, -1, static_cast<int>(lh::max_permits) + 1}) {
+        recorder<lh::permits_guard<permits>> within_time, without_limit;
+        lh::async_try_acquire_for(one, 1h, impossible, within_time.on(io.context));
+        lh::async_acquire(one, impossible, without_limit.on(io.context));
+        for (auto* refused : {&within_time, &without_limit}) {
+            BOOST_TEST_REQUIRE(refused->called());
+            BOOST_TEST(refused->get().ec == lh::errc::invalid_terms);
+        }
+    }
+}
+
 BOOST_FIXTURE_TEST_CASE(those_behind_others_end_with_their_time_or_when_they_are_cancelled, fixture)
 {
     auto held = one.acquire();

@@ -42,7 +42,7 @@ concept acquirable = std::copy_constructible<A> && steppable_wait<typename A::wa
                      std::constructible_from<typename A::wait, const A&, time_point, waker&, waiting::ticket_limit*> &&
                      requires(const A& right, std::error_code& ec) {
                          right.clock();
-                         right.engine();  // attaches to the threads of its leases; may throw
+                         right.engine();  // attaches to the threads of its leases; throws why it can't, or why the right is impossible
                          { right.attempt(ec) } -> std::same_as<typename A::guard_type>;  // does I/O; may throw
                      };
 
@@ -128,6 +128,7 @@ public:
     [[nodiscard]] const auto& clock() const noexcept { return attempts_.clock(); }
     [[nodiscard]] auto engine() const
     {
+        attempts_.prepare();
         auto& keeper = lease_access::keeper(attempts_.a_lease());
         keeper.attach_engine();
         return keeper.serving_engine();

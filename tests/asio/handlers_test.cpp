@@ -9,7 +9,10 @@
 #include <future>
 #include <memory>
 #include <new>
+#include <optional>
 #include <stdexcept>
+#include <string>
+#include <system_error>
 #include <thread>
 #include <tuple>
 #include <utility>
@@ -199,6 +202,118 @@ BOOST_AUTO_TEST_CASE(a_handler_may_own_the_lease_and_the_store_and_destroy_them)
         }
         BOOST_TEST_REQUIRE((done.get_future().wait_for(20s) == std::future_status::ready));
     }
+}
+
+namespace {
+
+// A store around a store, which notes what it is asked for after its end.
+struct noting_store : lh::forwarding_store<lh::memory_store, noting_store> {
+    struct notes {
+        bool ended = false;
+        bool asked_too_late = false;
+    };
+
+    noting_store(lh::memory_store& store, notes& account) : forwarding_store{store}, noted{&account} {}
+    noting_store(const noting_store&) = delete;
+    noting_store& operator=(const noting_store&) = delete;
+    ~noting_store() { noted->ended = true; }
+
+    [[nodiscard]] const void* engine_key() const noexcept
+    {
+        note();
+        return std::addressof(underlying());
+    }
+    template <class Make>
+    auto around(const lh::store_call&, std::error_code&, Make make) -> decltype(make())
+    {
+        note();
+        return make();
+    }
+    void note() const noexcept
+    {
+        if (noted->ended) noted->asked_too_late = true;
+    }
+
+    notes* noted;
+};
+
+// What a handler may own. The memory of the store stays, so that a call that comes too late can be noted.
+struct world_of_a_handler {
+    using lease_type = lh::basic_lease<noting_store>;
+
+    void end()
+    {
+        held = {};
+        lease.reset();
+        other.reset();
+        store.reset();
+    }
+
+    lh::memory_store inner;
+    noting_store::notes noted;
+    std::optional<noting_store> store{std::in_place, inner, noted};
+    std::optional<lease_type> lease{std::in_place, *store, "a"}, other{std::in_place, *store, "b"};
+    lease_type::guard_type held{};
+};
+
+// Each operation of a lease, with a handler that destroys the lease and the store.
+template <class Check>
+void check_each_operation(const Check& check)
+{
+    using world_type = world_of_a_handler;
+    check("a wait", [](world_type& world, auto&& token) { lh::async_acquire(*world.lease, std::forward<decltype(token)>(token)); });
+    check("an attempt", [](world_type& world, auto&& token) { lh::async_try_acquire(*world.lease, std::forward<decltype(token)>(token)); });
+    check("a set", [](world_type& world, auto&& token) {
+        lh::async_try_acquire_all(*world.lease, *world.other, std::forward<decltype(token)>(token));
+    });
+    check("a renewal", [](world_type& world, auto&& token) {
+        world.held = world.lease->acquire();
+        lh::async_renew(world.held, std::forward<decltype(token)>(token));
+    });
+    check("a release", [](world_type& world, auto&& token) {
+        world.held = world.lease->acquire();
+        lh::async_release(std::move(world.held), std::forward<decltype(token)>(token));
+    });
+}
+
+// Starts the operation, and waits within the initiating function until the handler has returned.
+template <class Handler>
+struct waits_for_its_handler {
+    Handler handler;
+    std::future<void> returned;
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE_END()
+
+template <class Handler, class... Results>
+class leasehold::detail::net::async_result<asio_handlers_test::waits_for_its_handler<Handler>, void(Results...)> {
+public:
+    template <class Initiation, class Token, class... Arguments>
+    static void initiate(Initiation&& initiation, Token&& token, Arguments&&... arguments)
+    {
+        std::forward<Initiation>(initiation)(std::move(token.handler), std::forward<Arguments>(arguments)...);
+        token.returned.wait();
+    }
+};
+
+BOOST_AUTO_TEST_SUITE(asio_handlers_test)
+
+BOOST_AUTO_TEST_CASE(a_handler_may_destroy_the_lease_and_a_store_around_a_store_before_the_initiating_function_returns)
+{
+    running_context io;
+    check_each_operation([&io](const std::string& what, auto start) {
+        world_of_a_handler world;
+        std::promise<void> returned;
+        auto destroys = net::bind_executor(io.context, [&](error_code, auto result) {
+            if constexpr (requires { result.release(); }) result = {};
+            world.end();
+            returned.set_value();
+        });
+        start(world, waits_for_its_handler<decltype(destroys)>{std::move(destroys), returned.get_future()});
+        BOOST_TEST(!world.noted.asked_too_late, what);
+    });
 }
 
 BOOST_FIXTURE_TEST_CASE(guards_that_have_been_moved_from_hold_nothing, fixture)

@@ -47,7 +47,7 @@ template <acquirable Right>
 struct start_acquire : initiation {
     // `deadline_of`: what gives the deadline from the right's clock, when the operation starts; a clock's now is one attempt.
     template <class Handler, class DeadlineOf>
-    void operator()(Handler&& handler, const Right& right, DeadlineOf deadline_of) const
+    void operator()(Handler&& handler, Right right, DeadlineOf deadline_of) const
     {
         using guard_type = typename Right::guard_type;
         auto* const told = handler_completion<std::decay_t<Handler>, guard_type>::make(std::forward<Handler>(handler));
@@ -60,17 +60,21 @@ struct start_acquire : initiation {
             if (deadline <= right.clock().now()) {
                 started = true;
                 start_call<guard_type>(
-                    engine, renewal::call_order::second, [right](std::error_code& failed) { return right.attempt(failed); }, *told);
+                    engine, renewal::call_order::second,
+                    [right = std::move(right)](std::error_code& failed) { return right.attempt(failed); }, *told);
             }
             else {
-                auto operation = std::make_shared<wait_operation<Right>>(right, engine, deadline);
+                auto operation = std::make_shared<wait_operation<Right>>(std::move(right), engine, deadline);
                 operation->join();
                 told->starts(operation);
                 started = true;
                 operation->start(*told);
             }
         });
-        if (!started) told->complete(ec, guard_type{});
+        if (started) return;
+        // What the right keeps needs the store, which the handler may own.
+        { [[maybe_unused]] const Right last{std::move(right)}; }
+        told->complete(ec, guard_type{});
     }
 };
 

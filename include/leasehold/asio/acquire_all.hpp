@@ -96,7 +96,7 @@ auto keep_leases(First& first, Rest&... rest)
 template <class Result>
 struct start_acquire_some : initiation {
     template <class Handler, class Kept, class Acquire>
-    void operator()(Handler&& handler, const Kept& kept, Acquire acquire) const
+    void operator()(Handler&& handler, Kept kept, Acquire acquire) const
     {
         auto* const told = handler_completion<std::decay_t<Handler>, Result>::make(std::forward<Handler>(handler));
         if (!told) return;
@@ -109,12 +109,15 @@ struct start_acquire_some : initiation {
             }
             auto& keeper = lease_access::keeper(kept.first());
             keeper.attach_engine();
-            // A copy that is not const, so that its moves don't throw.
-            auto call = [kept = kept, acquire](std::error_code& failed) { return acquire(kept, failed); };
+            const auto engine = keeper.serving_engine();
+            auto call = [kept = std::move(kept), acquire](std::error_code& failed) { return acquire(kept, failed); };
             started = true;
-            start_call<Result>(keeper.serving_engine(), renewal::call_order::second, std::move(call), *told);
+            start_call<Result>(engine, renewal::call_order::second, std::move(call), *told);
         });
-        if (!started) told->complete(ec, Result{});
+        if (started) return;
+        // What the leases keep needs the store, which the handler may own.
+        { [[maybe_unused]] const Kept last{std::move(kept)}; }
+        told->complete(ec, Result{});
     }
 };
 

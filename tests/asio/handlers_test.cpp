@@ -256,6 +256,10 @@ struct world_of_a_handler {
     lease_type::guard_type held{};
 };
 
+struct ends_world {
+    void operator()(world_of_a_handler* world) const noexcept { world->end(); }
+};
+
 // Each operation of a lease, with a handler that destroys the lease and the store.
 template <class Check>
 void check_each_operation(const Check& check)
@@ -312,6 +316,26 @@ BOOST_AUTO_TEST_CASE(a_handler_may_destroy_the_lease_and_a_store_around_a_store_
             returned.set_value();
         });
         start(world, waits_for_its_handler<decltype(destroys)>{std::move(destroys), returned.get_future()});
+        BOOST_TEST(!world.noted.asked_too_late, what);
+    });
+}
+
+// A function that the context has not run starts the operation at its end.
+BOOST_AUTO_TEST_CASE(a_context_that_is_being_destroyed_ends_what_an_operation_keeps_before_a_handler_that_owns_the_store)
+{
+    check_each_operation([](const std::string& what, auto start) {
+        world_of_a_handler world;
+        {
+            net::io_context io;
+            const world_of_a_handler::lease_type::guard_type none;
+            lh::async_renew(none, net::bind_executor(io, [](error_code, bool) { BOOST_ERROR("called"); }));
+            const auto starts = [&](void*) {
+                start(world, net::bind_executor(io, [owner = std::unique_ptr<world_of_a_handler, ends_world>{&world}](
+                                                        error_code, const auto&) { BOOST_ERROR("called"); }));
+            };
+            net::post(io, [last = std::shared_ptr<void>{nullptr, starts}] { BOOST_ERROR("run"); });
+        }
+        BOOST_TEST(world.noted.ended, what);
         BOOST_TEST(!world.noted.asked_too_late, what);
     });
 }

@@ -50,7 +50,7 @@ struct start_acquire : initiation {
     void operator()(Handler&& handler, Right right, DeadlineOf deadline_of) const
     {
         using guard_type = typename Right::guard_type;
-        auto* const told = handler_completion<std::decay_t<Handler>, guard_type>::make(std::forward<Handler>(handler));
+        auto* const told = handler_completion<std::decay_t<Handler>, guard_type>::make(std::forward<Handler>(handler), right);
         if (!told) return;
         std::error_code ec;
         bool started = false;

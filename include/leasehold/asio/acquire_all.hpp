@@ -98,7 +98,7 @@ struct start_acquire_some : initiation {
     template <class Handler, class Kept, class Acquire>
     void operator()(Handler&& handler, Kept kept, Acquire acquire) const
     {
-        auto* const told = handler_completion<std::decay_t<Handler>, Result>::make(std::forward<Handler>(handler));
+        auto* const told = handler_completion<std::decay_t<Handler>, Result>::make(std::forward<Handler>(handler), kept);
         if (!told) return;
         std::error_code ec;
         bool started = false;

@@ -26,7 +26,7 @@ struct start_release : initiation {
     template <class Handler, class Guard>
     void operator()(Handler&& handler, Guard guard) const
     {
-        auto* const told = handler_completion<std::decay_t<Handler>, release_outcome>::make(std::forward<Handler>(handler));
+        auto* const told = handler_completion<std::decay_t<Handler>, release_outcome>::make(std::forward<Handler>(handler), guard);
         if (!told) return;
         const auto engine = lease_access::body(guard).engine();
         if (!engine) return told->complete(errc::not_held, release_outcome::unknown);

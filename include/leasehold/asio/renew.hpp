@@ -27,7 +27,7 @@ struct start_renew : initiation {
     template <class Handler, class Engine, class Extension>
     void operator()(Handler&& handler, const Engine& engine, Extension extend, std::optional<duration> ttl) const
     {
-        auto* const told = handler_completion<std::decay_t<Handler>, bool>::make(std::forward<Handler>(handler));
+        auto* const told = handler_completion<std::decay_t<Handler>, bool>::make(std::forward<Handler>(handler), extend);
         if (!told) return;
         if (!engine) return told->complete(errc::not_held, false);
         start_call<bool>(

@@ -41,8 +41,10 @@ class handler_completion final : public completion<Result> {
     using owner = std::unique_ptr<handler_completion, discarding>;
 
 public:
-    /// Null: the handler's context is being destroyed. Otherwise complete() must follow.
-    static handler_completion* make(Handler handler)
+    /// Null: the handler's context is being destroyed. Then what the operation keeps is destroyed before the handler, which may own the
+    /// store. Otherwise complete() must follow.
+    template <class... Kept>
+    static handler_completion* make(Handler handler, Kept&... kept)
     {
         allocator_type allocator{net::get_associated_allocator(handler)};
         struct memory {
@@ -55,7 +57,9 @@ public:
         } unused{allocator};
         owner made{::new (static_cast<void*>(std::to_address(unused.at))) handler_completion{handler, allocator}};
         unused.at = nullptr;
-        return made->pending_.add(*made) ? made.release() : nullptr;
+        if (made->pending_.add(*made)) return made.release();
+        (static_cast<void>(Kept(std::move(kept))), ...);
+        return nullptr;
     }
 
     /// The handler's cancellation slot cancels the operation.

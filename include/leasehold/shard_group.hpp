@@ -278,15 +278,16 @@ private:
         std::string reason;
         bool failed = true;
 #if defined(__cpp_exceptions)
+        std::error_code without_memory;  // then nobody learns the reason
         try {
             std::invoke(work, *job.shard);
             failed = false;
         }
         catch (const std::exception& e) {
-            reason = e.what();
+            detail::catch_into(without_memory, [&] { reason = e.what(); });
         }
         catch (...) {
-            reason = "an exception that is no std::exception";
+            detail::catch_into(without_memory, [&] { reason = "an exception that is no std::exception"; });
         }
 #else
         std::invoke(work, *job.shard);

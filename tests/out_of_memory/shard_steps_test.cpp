@@ -4,6 +4,7 @@
 
 #include <leasehold/clock/manual_clock.hpp>
 #include <leasehold/group/shard_runner.hpp>
+#include <leasehold/shard_group.hpp>
 #include <leasehold/store/forwarding_store.hpp>
 #include <leasehold/store/memory_store.hpp>
 
@@ -11,11 +12,15 @@
 
 #include <chrono>
 #include <cstddef>
+#include <exception>
+#include <functional>
 #include <memory>
 #include <new>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <thread>
 #include <vector>
 
 namespace lh = leasehold;
@@ -72,6 +77,15 @@ struct member {
     }
 };
 
+// There is no memory for a copy of its text.
+struct untold_failure : std::exception {
+    [[nodiscard]] const char* what() const noexcept override
+    {
+        out_of_memory::allocations_left = 0;
+        return "more than a string has room for without an allocation";
+    }
+};
+
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(out_of_memory_shard_steps)
@@ -99,6 +113,25 @@ BOOST_AUTO_TEST_CASE(all_work_ends_although_memory_ran_out_after_a_look_that_sho
         BOOST_TEST(one.winds_up(), "work goes on that nobody has asked to end: " << allowed << " allocations");
     }
     BOOST_TEST(failed > 3);
+}
+
+BOOST_AUTO_TEST_CASE(work_that_throws_gives_its_shard_back_although_there_is_no_memory_for_the_reason)
+{
+    lh::memory_store store;
+    std::stop_source stop;
+    int failed = 0;
+    const auto stops = [&](const lh::shard_event& event) {
+        if (event.kind != lh::shard_event_kind::failed) return;
+        ++failed;
+        stop.request_stop();
+    };
+    lh::shard_group group{store, "orders", 1, lh::shard_options{.ttl = 900ms, .on_event = stops}};
+    std::vector<std::thread> threads;
+    group.run(
+        stop.get_token(), [&](const std::function<void()>& works) { threads.emplace_back(works); }, [](auto&) { throw untold_failure{}; });
+    for (std::thread& thread : threads) thread.join();
+    BOOST_TEST(failed == 1);
+    BOOST_TEST(group.view().empty());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -134,12 +134,13 @@ private:
     static void tell_end(Runner& runner, job_type& job, const std::exception_ptr& thrown)
     {
         std::string reason;
+        std::error_code without_memory;  // then nobody learns the reason
         try {
             if (thrown) std::rethrow_exception(thrown);
         } catch (const std::exception& e) {
-            reason = e.what();
+            catch_into(without_memory, [&] { reason = e.what(); });
         } catch (...) {
-            reason = "an exception that is no std::exception";
+            catch_into(without_memory, [&] { reason = "an exception that is no std::exception"; });
         }
         runner.finished(job, thrown != nullptr, std::move(reason));
     }

@@ -269,6 +269,13 @@ private:
         while (!looks->is_over) co_await looks->ended.async_wait(net::redirect_error(net::use_awaitable, ignored));
         if (looks->thrown) std::rethrow_exception(looks->thrown);
         if (!got.value.empty()) {
+            std::error_code unwatched;
+            self.watch(got.value, unwatched);
+            if (unwatched) {
+                const auto releases = [&guard = got.value](std::error_code& ec) { return guard.release(ec); };
+                co_await reply_of_store<release_outcome>(self.lease(), renewal::call_order::first, releases);
+                lease_access::attempts(self.lease()).raise_failure(unwatched, "async_lead");
+            }
             co_await lead(self, machine, std::move(got.value), end, work);
         }
         else if (got.ec && got.ec != aborted()) {

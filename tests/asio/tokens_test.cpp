@@ -108,6 +108,34 @@ BOOST_FIXTURE_TEST_CASE(a_handler_of_any_type_without_an_executor_is_called_on_t
     lh::async_acquire(lease, std::move(handler));
     BOOST_TEST(held.get_future().get());
 }
+
+#if LEASEHOLD_ASIO_HAS_COROUTINES
+BOOST_FIXTURE_TEST_CASE(a_handler_of_any_type_is_told_of_the_end_of_coroutines_by_its_executor, fixture)
+{
+    using any_handler = net::any_completion_handler<void(std::exception_ptr)>;
+    net::io_context io;
+    lh::leader_election election{other};
+    cancellation slots;
+    int worked = 0, called = 0;
+    const auto note = net::bind_executor(io, [&](const std::exception_ptr& thrown) {
+        if (!thrown && io.get_executor().running_in_this_thread()) ++called;
+    });
+    const auto work = [&](std::stop_token) -> net::awaitable<void> {
+        if (io.get_executor().running_in_this_thread()) ++worked;
+        co_return;
+    };
+    const auto lead = [&](lh::leader_term<memory_lease>&) -> net::awaitable<void> {
+        if (io.get_executor().running_in_this_thread()) ++worked;
+        slots.emit();
+        co_return;
+    };
+    lh::async_run_while_held(lease.acquire(), work, any_handler{note});
+    lh::async_lead(election, lead, any_handler{slots.on(note)});
+    io.run();
+    BOOST_TEST(worked == 2);
+    BOOST_TEST(called == 2);
+}
+#endif
 #endif
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(a_future_has_the_guard_or_throws_the_error, Kind, kinds)

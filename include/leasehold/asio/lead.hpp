@@ -11,6 +11,7 @@
 #include <leasehold/asio/detail/completion.hpp>
 #include <leasehold/asio/detail/net.hpp>
 #include <leasehold/asio/detail/pending_operations.hpp>
+#include <leasehold/asio/detail/posting_executor.hpp>
 #include <leasehold/detail/candidate.hpp>
 #include <leasehold/detail/catch_into.hpp>
 #include <leasehold/detail/election_machine.hpp>
@@ -330,8 +331,8 @@ private:
 template <class Handler, class Begin>
 void start_until_stopped(Handler&& handler, Begin begin)
 {
-    using executor_type = executor_of_t<std::decay_t<Handler>>;
-    const auto end = std::make_shared<election_stop<executor_type>>(executor_of(handler));
+    using executor_type = posting_executor_t<executor_of_t<std::decay_t<Handler>>>;
+    const auto end = std::make_shared<election_stop<executor_type>>(posting_executor(executor_of(handler)));
     if (auto slot = net::get_associated_cancellation_slot(handler); slot.is_connected())
         slot.assign([end = std::weak_ptr<cancellable>{end}](net::cancellation_type) {
             if (const auto running = end.lock()) running->cancel();
@@ -339,10 +340,10 @@ void start_until_stopped(Handler&& handler, Begin begin)
     const auto strand = end->work()->strand();
     auto ended = [end, handler = std::decay_t<Handler>{std::forward<Handler>(handler)}](std::exception_ptr thrown) mutable {
         const auto executor = executor_of(handler);
-        net::dispatch(executor, [handler = std::move(handler), thrown = std::move(thrown)]() mutable {
+        net::dispatch(net::bind_executor(executor, [handler = std::move(handler), thrown = std::move(thrown)]() mutable {
             if (auto slot = net::get_associated_cancellation_slot(handler); slot.is_connected()) slot.clear();
             std::move(handler)(std::move(thrown));
-        });
+        }));
     };
     net::co_spawn(strand, begin(end), net::bind_executor(strand, std::move(ended)));
 }

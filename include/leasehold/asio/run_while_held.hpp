@@ -8,6 +8,7 @@
 #include <leasehold/asio/detail/guards.hpp>
 #include <leasehold/asio/detail/net.hpp>
 #include <leasehold/asio/detail/pending_operations.hpp>
+#include <leasehold/asio/detail/posting_executor.hpp>
 #include <leasehold/asio/release.hpp>
 #include <leasehold/detail/catch_into.hpp>
 #include <leasehold/detail/lease_access.hpp>
@@ -185,8 +186,8 @@ struct start_run_while_held : initiation {
     template <class Handler, class Guard, class Work>
     void operator()(Handler&& handler, Guard guard, Work work) const
     {
-        using run_type = held_run<Guard, executor_of_t<std::decay_t<Handler>>>;
-        const auto run = std::make_shared<run_type>(std::move(guard), executor_of(handler));
+        using run_type = held_run<Guard, posting_executor_t<executor_of_t<std::decay_t<Handler>>>>;
+        const auto run = std::make_shared<run_type>(std::move(guard), posting_executor(executor_of(handler)));
         const auto strand = run->work().strand();
         if (auto slot = net::get_associated_cancellation_slot(handler); slot.is_connected())
             slot.assign([run = std::weak_ptr<cancellable>{run}](net::cancellation_type) {

@@ -56,22 +56,31 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(takes_the_term_of_a_leader_and_of_a_shard_as_well_
     scene<Database> s{"terms"};
     std::stop_source stop;
     int fenced = 0;
+    // With innodb_snapshot_isolation, which MariaDB has on since 11.6, a renewal between the two is a conflict.
     const auto work = [&](auto& term) {
-        if (stop.stop_requested()) return;
-        if (term.store() == &s.store && lh::odbc::fence(s.mine.handle(), term)) ++fenced;
-        if (lh::odbc::save_checkpoint(s.mine.handle(), term, "offset=4711")) ++fenced;
-        s.mine.commit();
-        stop.request_stop();
+        std::error_code ec;
+        for (int transaction = 0; transaction < 10 && !stop.stop_requested(); ++transaction) {
+            const bool confirmed = term.store() == &s.store && lh::odbc::fence(s.mine.handle(), term, ec) &&
+                                   lh::odbc::save_checkpoint(s.mine.handle(), term, "offset=4711", ec);
+            if (ec == lh::errc::store_conflict) {
+                s.mine.roll_back();
+                continue;
+            }
+            BOOST_TEST(!ec, ec.message());
+            if (confirmed) ++fenced;
+            s.mine.commit();
+            stop.request_stop();
+        }
     };
     lh::basic_lease leads{s.store, s.name + " led", 60s};
     lh::leader_election election{leads};
     election.run(stop.get_token(), work);
-    BOOST_TEST(fenced == 2);
+    BOOST_TEST(fenced == 1);
     BOOST_TEST(s.others_store.checkpoint(leads.name()).value().text == "offset=4711");
     stop = std::stop_source{};
     lh::shard_group shards{s.store, s.name + " shared", 1, lh::shard_options{.ttl = 9s}};
     shards.run(stop.get_token(), work);
-    BOOST_TEST(fenced == 4);
+    BOOST_TEST(fenced == 2);
     BOOST_TEST(s.others_store.checkpoint(s.name + " shared/0").value().text == "offset=4711");
 }
 

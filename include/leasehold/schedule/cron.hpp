@@ -277,10 +277,10 @@ private:
 ///     lh::cron{"0 3 * * *"}            // each day at 03:00 UTC
 ///     lh::cron{"*/15 8-18 * * MON-FRI"}
 ///
-/// A field is `*`, `*/2`, or a list of values and ranges, each of which may have a step: `1,5-9,20-40/5`. `5/15` means from 5 to the end in
-/// steps of 15. Months and days of the week have English names of three letters too, of either case; 0 and 7 are Sunday. If both days are
-/// restricted, one of them is enough, as in cron(8): `0 0 1,15 * MON` is the 1st, the 15th and each Monday. A day that begins with `*`,
-/// also as `*/2`, is not restricted in this sense: then both must fit.
+/// A field is `*`, alone or with a step, or a list of values and ranges, each of which may have a step: `1,5-9,20-40/5`. `5/15` means from
+/// 5 to the end in steps of 15. Months and days of the week have English names of three letters too, of either case; 0 and 7 are Sunday. If
+/// both days are restricted, one of them is enough, as in cron(8): `0 0 1,15 * MON` is the 1st, the 15th and each Monday. A day that begins
+/// with `*`, also with a step, is not restricted in this sense: then both must fit.
 ///
 /// A literal that breaks a rule does not compile, and the compiler names the rule. There are no seconds, no `@daily`, no `L`, `W` and `#`.
 class cron {

@@ -179,7 +179,7 @@ private:
 
     void start(std::int64_t token, bool with_terminal)
     {
-        // Whoever said so may have been held up since: another host may have the lease by now.
+        // The supervisor may have been held up since it decided: another host may have the lease by now.
         if (now() >= deadline_) return end_unstarted();
         std::array<int, 2> report{};
         if (::pipe(report.data()) != 0) return refuse(errno);

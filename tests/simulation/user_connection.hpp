@@ -28,6 +28,11 @@ public:
     void roll_back() { ask_for({.what = ask::roll_back}); }
 
     // fencing_connection, of a database whose fence is a SELECT that locks. -----------------------------------------------------------
+    static fault read_autocommit(bool& on)
+    {
+        on = false;
+        return fault::none;
+    }
     fault run(const leasehold::odbc::detail::compiled_statement& next, bool = false)
     {
         selects_ = &next != &sql().save_checkpoint;

@@ -163,6 +163,18 @@ void add_groups(case_list<Fixture> cases)
         BOOST_TEST(a.group.members().size() == 1U);
     });
 
+    cases.add("shards_of_a_member_that_has_died_are_taken", [](auto& s) {
+        const std::string orders = s.name();
+        // As a process leaves them that was killed.
+        std::error_code ec;
+        for (const char* row : {"/members/x", "/0", "/1", "/2"})
+            BOOST_REQUIRE(s.other().try_acquire(orders + row, "x", s.ttl(), ec).granted());
+        group_scene<Fixture> group{s};
+        auto& a = group.join(s.store(), "a", 6);
+        BOOST_TEST(group.comes([&] { return group.shares_are({6}); }));
+        BOOST_TEST(a.group.members().size() == 1U);
+    });
+
     if constexpr (checkpointing_store<store_of<Fixture>>)
         cases.add("checkpoint_of_a_shard_goes_with_it", [](auto& s) {
             group_scene<Fixture> group{s};

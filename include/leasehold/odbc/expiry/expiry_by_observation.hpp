@@ -60,7 +60,7 @@ namespace leasehold::inline v0::dialect {
     checkpoint_sql judged_by_clock = std::exchange(d.checkpoint, plain_checkpoint());
     d.checkpoint.look = std::move(judged_by_clock.look);
     d.checkpoint.saved_fenced = std::move(judged_by_clock.saved_fenced);  // the fence has judged the term
-    d.list = "select {token}, {ttl}, {owner}, {name}, {data and request} from {table} where {name} <> '' and {live}";
+    d.list = "select {token}, {version}, {ttl}, {owner}, {name}, {data and request} from {table} where {name} <> '' and {live}";
     return d;
 }
 

@@ -85,6 +85,7 @@ public:
         const dialect::purge_sql& p = d.purge;
         const dialect::handover_sql& h = d.handover;
         const dialect::checkpoint_sql& c = d.checkpoint;
+        const std::span<const column> list = d.observes ? std::span<const column>{columns::observed_list} : columns::list;
         const std::string write_nothing = d.without_waiting + "update {table} set {owner} = {owner} where 1 = 0";
         const struct {
             statement id;
@@ -94,7 +95,7 @@ public:
                 {statement::release, d.release}, {statement::force_release, d.force_release},
                 {statement::grant, d.grant, columns::grant}, {statement::read, d.read, columns::read},
                 {statement::observe, d.observe, columns::observe}, {statement::inspect, d.inspect, columns::inspect},
-                {statement::list, d.list, columns::list}, {statement::clock, d.clock, columns::clock},
+                {statement::list, d.list, list}, {statement::clock, d.clock, columns::clock},
                 {statement::write_nothing, write_nothing},
                 {statement::lock, l.lock, columns::lock}, {statement::try_lock, l.try_lock, columns::lock},
                 {statement::backend, l.backend, columns::token}, {statement::unlock, l.unlock},

@@ -2,10 +2,12 @@
 #ifndef LEASEHOLD_ODBC_DETAIL_FLOW_OBSERVING_FLOW_HPP
 #define LEASEHOLD_ODBC_DETAIL_FLOW_OBSERVING_FLOW_HPP
 
+#include <leasehold/lease_record.hpp>
 #include <leasehold/odbc/detail/flow/advice.hpp>
 #include <leasehold/odbc/detail/flow/fault.hpp>
 #include <leasehold/odbc/detail/flow/flow.hpp>
 #include <leasehold/odbc/detail/flow/observations.hpp>
+#include <leasehold/odbc/detail/flow/operator_flows.hpp>
 #include <leasehold/odbc/detail/flow/statement.hpp>
 #include <leasehold/time_point.hpp>
 
@@ -15,6 +17,7 @@
 #include <cstdint>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 // The protocol of expiry_by_observation: as in flow.hpp, no ODBC and no SQL.
 //
@@ -211,6 +214,16 @@ outcome<bool> observing_force_release_flow(observing_database auto& db, std::int
 outcome<duration> observing_inspect_flow(observing_database auto& db, observations& seen, std::string_view name, auto now)
 {
     return unless(observe(db), [&] { return db.found() ? seen.left_of(name, row_shown(db), now()) : duration::zero(); });
+}
+
+// list_flow(), without the terms that are over as far as this store has seen.
+template <observing_database Database>
+fault observing_list_flow(Database& db, observations& seen, std::string_view prefix, std::vector<lease_record>& records, auto now)
+{
+    return list_flow(db, prefix, records, [&](const Database& row, lease_record& record) {
+        record.remaining = seen.left_of(record.name, row_shown(row), now());
+        return record.remaining > duration::zero();
+    });
 }
 
 }  // namespace leasehold::inline v0::odbc::detail

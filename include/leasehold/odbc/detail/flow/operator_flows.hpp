@@ -67,17 +67,25 @@ outcome<std::optional<lease_record>> observed_record_flow(flow_database auto& db
     });
 }
 
-// Drops the names that a foreign collation lets through besides, and sorts by bytes.
-template <flow_database Database>
-fault list_flow(Database& db, std::string_view prefix, std::vector<lease_record>& records)
+// Drops the names that a foreign collation lets through besides, and those whose record judge(row, record) finds to be over; sorts by
+// bytes.
+template <flow_database Database, class Judge>
+fault list_flow(Database& db, std::string_view prefix, std::vector<lease_record>& records, Judge judge)
 {
     db.set_upper(last_with_prefix(prefix));
     records.clear();
     const fault failed = db.run_each(statement::list, [&](const Database& row) {
-        if (row.text(column::name).starts_with(prefix)) records.push_back(record_shown(row, row.text(column::name)));
+        if (!row.text(column::name).starts_with(prefix)) return;
+        records.push_back(record_shown(row, row.text(column::name)));
+        if (!judge(row, records.back())) records.pop_back();
     });
     std::sort(records.begin(), records.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
     return failed;
+}
+
+fault list_flow(flow_database auto& db, std::string_view prefix, std::vector<lease_record>& records)
+{
+    return list_flow(db, prefix, records, [](const auto&, const lease_record&) { return true; });
 }
 
 // Whether the table is there with all its columns, and a name can have one row only.

@@ -117,6 +117,8 @@ inline constexpr std::array inspect{column::token, column::remaining, column::ow
 inline constexpr std::array grants{column::count, column::granted, column::token, column::remaining, column::fresh};
 inline constexpr std::array reads{column::token, column::live, column::remaining, column::owner, column::name};
 inline constexpr std::array list{column::token, column::remaining, column::owner, column::name, column::data, column::request};
+inline constexpr std::array observed_list{column::token, column::version, column::remaining, column::owner,
+                                          column::name,  column::data,    column::request};
 inline constexpr std::array published{column::data};
 inline constexpr std::array requested{column::request};
 inline constexpr std::array said{column::token, column::data, column::request};

@@ -282,7 +282,7 @@ private:
         case operation::renew: return keep(answer_.yes, renew());
         case operation::release: return keep(answer_.yes, release(repeated));
         case operation::inspect: return keep(answer_.record, inspect());
-        case operation::list: return list_flow(db_, name(), answer_.records);
+        case operation::list: return list();
         case operation::purge: return purge();
         case operation::publish:
         case operation::request_handover:
@@ -422,6 +422,12 @@ private:
         if (!db_.observes()) return inspect_flow(db_, name());
         const outcome<duration> observed = left();
         return observed.ok() ? observed_record_flow(db_, name(), *observed) : observed.failed();
+    }
+
+    fault list()
+    {
+        if (!db_.observes()) return list_flow(db_, name(), answer_.records);
+        return observing_list_flow(db_, db_.config()->seen(), name(), answer_.records, &observations::now);
     }
 
     fault purge()

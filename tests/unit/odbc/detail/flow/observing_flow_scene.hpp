@@ -17,6 +17,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -84,6 +85,21 @@ public:
         default: return 0;
         }
     }
+    [[nodiscard]] std::string_view text(od::column which) const
+    {
+        return which == od::column::name ? "n" : which == od::column::owner ? std::string_view{shown_.owner} : "";
+    }
+    [[nodiscard]] bool has_text(od::column) const { return false; }
+    template <class Each>
+    fault run_each(statement which, Each each)
+    {
+        asked.push_back(which);
+        if (!row_ || row_->ttl_us == 0) return fault::none;
+        shown_ = *row_;
+        each(*this);
+        return fault::none;
+    }
+    void set_upper(std::string_view) {}
     void set_token(std::int64_t token) { token_ = token; }
     void set_version(std::int64_t version) { version_ = version; }
     void set_seen(std::int64_t version) { seen_ = version; }
@@ -211,6 +227,12 @@ struct contender {
         lh::duration d = 1h;
         failed = came_to(d, od::observing_inspect_flow(db, seen, "n", [this] { return now; }));
         return d;
+    }
+    std::vector<lh::lease_record> list()
+    {
+        std::vector<lh::lease_record> records;
+        failed = od::observing_list_flow(db, seen, "", records, [this] { return now; });
+        return records;
     }
     bool renew(std::int64_t token)
     {

@@ -135,6 +135,22 @@ BOOST_AUTO_TEST_CASE(inspection_is_a_look)
     BOOST_TEST(other.attempt().granted());
 }
 
+BOOST_AUTO_TEST_CASE(list_is_a_look_and_leaves_out_what_has_stayed_for_the_holders_ttl)
+{
+    BOOST_TEST(other.list().empty());
+    BOOST_TEST(holder.attempt().granted());
+    BOOST_TEST(other.list().size() == 1U);
+    other.now += 5s;
+    BOOST_REQUIRE(other.list().size() == 1U);
+    BOOST_TEST(other.list().front().remaining == 5s);
+    BOOST_TEST(holder.renew(1));
+    BOOST_REQUIRE(other.list().size() == 1U);
+    BOOST_TEST(other.list().front().remaining == 10s);
+    other.now += 10s;
+    BOOST_TEST(other.list().empty());
+    BOOST_TEST(other.attempt().granted());
+}
+
 BOOST_AUTO_TEST_CASE(restarted_owner_goes_on_at_once_as_a_new_term)
 {
     BOOST_TEST(holder.attempt().granted());

@@ -183,8 +183,8 @@ public:
     /// How many shards there are.
     [[nodiscard]] std::size_t count() const { return runner_.count(); }
 
-    /// Changes the count for all members that live: they follow with their next look, and drain shards that are no more. Programs that
-    /// start from then on must give the new count. Does I/O, also if run() is not running.
+    /// Changes the count for all members that live: they follow with their next look, and drain shards that are no more. If run() is not
+    /// running here, they follow up to a ttl later. Programs that start from then on must give the new count. Does I/O.
     /// The store keeps the count for three ttls after a member has last written it. If in that time no member lives but one that is cut
     /// off since before the change, that one writes its own count when it is back: the change is undone.
     /// Throws std::system_error with errc::invalid_terms for a count of 0 or more than max_shards (4,096), or if the name belongs to

@@ -324,6 +324,19 @@ BOOST_AUTO_TEST_CASE(member_that_an_operator_asks_to_go_gives_everything_away_an
     BOOST_TEST(a.group->members().size() == 2U);
 }
 
+BOOST_AUTO_TEST_CASE(member_that_was_asked_to_go_takes_none_after_a_loss_of_its_membership_either)
+{
+    group.join("a", 8);
+    group.join("b", 8);
+    BOOST_TEST(group.comes([&] { return group.shares_are({4, 4}); }));
+    std::error_code ec;
+    BOOST_TEST(store.request_handover("orders/members/a", "reboot", ec));
+    BOOST_TEST(group.comes([&] { return group.shares_are({0, 8}); }));
+    BOOST_TEST(store.force_release("orders/members/a"));  // as after a freeze
+    group.pass(60s);
+    BOOST_TEST(group.shares_are({0, 8}));
+}
+
 BOOST_AUTO_TEST_CASE(group_whose_name_is_held_closed_begins_when_the_hold_ends)
 {
     store.hold("orders", 1h, "migration");

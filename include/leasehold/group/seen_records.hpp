@@ -39,12 +39,14 @@ public:
             const std::string_view id = std::string_view{record.name}.substr(members.size());
             // A member that an operator has asked to go is paused as long as it lives: its host is being emptied.
             const bool asked_to_go = record.handover_request.has_value();
-            if (record.owner == mine.owner)
-                add_me(id, mine, asked_to_go);
+            if (record.owner == mine.owner) {
+                asked_to_go_ = asked_to_go;
+                add_me(id, mine);
+            }
             else
                 add(id, record.owner, words_in(record.data).value_or(takes_nothing), mine.words.count, asked_to_go);
         }
-        if (look_.me == nobody) add_me(mine.id, mine, false);
+        if (look_.me == nobody) add_me(mine.id, mine);
         const std::string prefix = prefix_of(name);
         for (const lease_record& record : records) {
             const std::optional<std::size_t> shard = shard_in(record.name, prefix);
@@ -55,14 +57,16 @@ public:
     [[nodiscard]] const shard_look& look() const noexcept { return look_; }
     // Whether a member has another count than the one that looks.
     [[nodiscard]] bool count_differs() const noexcept { return count_differs_; }
+    // Whether an operator has asked the member that looks to go.
+    [[nodiscard]] bool asked_to_go() const noexcept { return asked_to_go_; }
 
 private:
     static constexpr member_words takes_nothing{.paused = true};
 
-    void add_me(std::string_view id, const looking_member& mine, bool asked_to_go)
+    void add_me(std::string_view id, const looking_member& mine)
     {
         look_.me = look_.members.size();
-        add(id, mine.owner, mine.words, mine.words.count, asked_to_go);
+        add(id, mine.owner, mine.words, mine.words.count, asked_to_go_);
     }
 
     void add(std::string_view id, std::string_view owner, const member_words& words, std::size_t count, bool asked_to_go)
@@ -94,6 +98,7 @@ private:
 
     shard_look look_;
     bool count_differs_ = false;
+    bool asked_to_go_ = false;
     std::map<std::string_view, std::size_t> by_owner_;
     std::map<std::string_view, std::size_t> by_id_;
 };

@@ -124,18 +124,19 @@ public:
         const auto found = mine_.find(shard);
         assert(found != mine_.end() && found->second.is != state::ended);
         const bool by_itself = found->second.is == state::working;
+        const bool others_first = found->second.wanted_by_operator;
         make_room_for_end(shard);
         retry& again = retries_.find(shard)->second;
         found->second.is = state::ended;
-        if (!by_itself && !failed) {
-            if (found->second.wanted_by_operator)
-                again = {.not_before = now + 4 * pacing_.patience};
-            else
-                retries_.erase(shard);
+        if (!by_itself && !failed && !others_first) {
+            retries_.erase(shard);
             return;
         }
-        again.pause = failed ? std::min(std::max(2 * again.pause, pacing_.retry_min), pacing_.retry_max) : pacing_.retry_min;
-        again.not_before = now + again.pause;
+        if (failed)
+            again.pause = std::min(std::max(2 * again.pause, pacing_.retry_min), pacing_.retry_max);
+        else
+            again.pause = by_itself ? pacing_.retry_min : duration::zero();
+        again.not_before = now + (others_first ? std::max(again.pause, 4 * pacing_.patience) : again.pause);
     }
 
     // Its term has ended: it was given back, or is lost. Only once the work has ended.

@@ -194,7 +194,7 @@ public:
             : member{runner.store_, runner.name_,
                      member_options{.ttl = runner.options_.ttl, .id = runner.options_.id, .data = {}}, ec, runner.clock_},
               count{runner.store_, runner.name_, runner.count(), runner.options_.ttl},
-              machine{runner.count(),
+              machine{count.count(),
                       {.drain_timeout = runner.options_.drain_timeout,
                        .retry_min = runner.options_.retry_min,
                        .retry_max = runner.options_.retry_max,
@@ -221,6 +221,7 @@ public:
         bool begun = false;  // the count is agreed on
         bool replaced = false;  // it was no member for a while, and cannot be one: its name is another's, or held closed
         time_point next{};   // when to look again
+        bool asked_to_go = false;  // by an operator, also if that was in an earlier membership
         std::uint64_t random;
     };
 
@@ -453,18 +454,19 @@ private:
     bool look(session& s, bool stopping, const Start& start)
     {
         std::error_code ec;
-        agree(s);
+        agree(s, false);
         publish(s, stopping);
         const std::vector<lease_record> records = list(ec);
         if (ec) {
             tell_failure("look", ec);
             return false;
         }
-        member_words mine = words(stopping);
+        member_words mine = words(s, stopping);
         mine.count = s.machine.count();
         mine.paused = mine.paused || s.replaced;
         const seen_records seen{records, name_, {s.member.id(), s.member.owner(), mine}};
-        others_count_differs_ = seen.count_differs();
+        s.asked_to_go = s.asked_to_go || seen.asked_to_go();
+        if (seen.count_differs()) agree(s, true);
         const shard_actions todo = s.machine.looked(seen.look(), clock_.now());
         bool share_changed = false;
         {
@@ -493,12 +495,12 @@ private:
         return records;
     }
 
-    // Writes the record of the count if it has to be written, and follows it if it says another count.
-    void agree(session& s)
+    // Writes the record of the count if it has to be written, or in any case, and follows it if it says another count.
+    void agree(session& s, bool in_any_case)
     {
         std::error_code ec;
         std::optional<std::size_t> other;
-        detail::catch_into(ec, [&] { other = s.count.agree(clock_.now(), std::exchange(others_count_differs_, false), ec); });
+        detail::catch_into(ec, [&] { other = s.count.agree(clock_.now(), in_any_case, ec); });
         if (ec) tell_failure("agree on the count", ec);
         if (!other || *other > max_shards || *other == 0) return;
         change([&] { count_ = *other; });
@@ -506,16 +508,16 @@ private:
     }
 
     // What the others are to know of this member.
-    [[nodiscard]] member_words words(bool stopping) const
+    [[nodiscard]] member_words words(const session& s, bool stopping) const
     {
         const std::lock_guard lock{mutex_};
-        return {capacity_, options_.max_shards, count_, paused_ || stopping, options_.data};
+        return {capacity_, options_.max_shards, count_, paused_ || stopping || s.asked_to_go, options_.data};
     }
 
     // Joins again if the membership was lost, and tells the others what has changed; without need it does no I/O.
     void publish(session& s, bool stopping)
     {
-        const std::string text = words_text(words(stopping));
+        const std::string text = words_text(words(s, stopping));
         std::error_code ec;
         if (text != s.published)
             s.member.publish(text, ec);
@@ -681,8 +683,7 @@ private:
     const std::string name_;
     const shard_options options_;
     const Clock clock_;
-    std::string refusal_;                // belongs to the session, like the next one
-    bool others_count_differs_ = false;
+    std::string refusal_;  // belongs to the session
 
     mutable std::mutex mutex_;  // guards what follows; neither a hook nor I/O runs under it
     std::size_t count_;

@@ -202,6 +202,21 @@ BOOST_AUTO_TEST_CASE(shard_that_an_operator_has_asked_for_is_left_to_others_firs
     BOOST_TEST((machine.looked(alone(rows), now).take == indices{2}));
 }
 
+BOOST_AUTO_TEST_CASE(shard_that_an_operator_has_asked_for_is_left_to_others_first_though_its_work_fails)
+{
+    take_all();
+    auto rows = all_mine();
+    rows[2].request = group::shard_request{};
+    BOOST_TEST((machine.looked(alone(rows), now).drain == indices{2}));
+    machine.ended(2, true, now);
+    machine.over(2);
+    rows.erase(rows.begin() + 2);
+    now += 24s - 1ms;
+    BOOST_TEST(machine.looked(alone(rows), now).take.empty());
+    now += 1ms;
+    BOOST_TEST((machine.looked(alone(rows), now).take == indices{2}));
+}
+
 BOOST_AUTO_TEST_CASE(drain_that_outlasts_its_time_is_told_once_and_the_shard_stays)
 {
     take_all();

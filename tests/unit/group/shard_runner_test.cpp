@@ -123,6 +123,23 @@ BOOST_AUTO_TEST_CASE(member_that_is_resized_while_it_agrees_on_the_count_begins_
     BOOST_TEST(other.count() == 3U);
 }
 
+BOOST_AUTO_TEST_CASE(member_follows_a_resize_in_the_look_that_shows_it)
+{
+    runner_type elsewhere{store, "orders", 2, {.ttl = 9s, .id = "b"}, clock};
+    runner_type::session of_elsewhere{elsewhere};
+    const auto step_elsewhere = [&] { elsewhere.step(of_elsewhere, false, [](const std::shared_ptr<job_type>&) {}); };
+    for (int seconds = 0; seconds < 4; ++seconds) {
+        step_elsewhere();
+        steps(1s);
+    }
+    std::error_code ec;
+    BOOST_REQUIRE(elsewhere.resize(3, ec).empty());
+    step_elsewhere();
+    clock.advance(3s);
+    step();
+    BOOST_TEST(runner.count() == 3U);
+}
+
 BOOST_AUTO_TEST_CASE(term_whose_work_has_ended_in_time_is_not_lost)
 {
     steps(4s);

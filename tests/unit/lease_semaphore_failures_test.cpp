@@ -77,7 +77,41 @@ struct store_that_answers_in_part : scripted_batching_store {
     }
 };
 
+// One whose row of the count can't be reached for a while.
+struct store_without_its_count : lh::forwarding_store<lh::basic_memory_store<lh::manual_clock>, store_without_its_count> {
+    using forwarding_store::forwarding_store;
+
+    template <class Make>
+    auto around(const lh::store_call& call, std::error_code& ec, Make make) -> decltype(make())
+    {
+        if (!unreachable || call.name != "licences") return make();
+        ec = lh::errc::store_unavailable;
+        return {};
+    }
+
+    bool unreachable = false;
+};
+
 }  // namespace
+
+BOOST_AUTO_TEST_CASE(permit_outlasts_an_outage_of_the_count_for_as_long_as_the_record_lasts)
+{
+    lh::manual_clock clock;
+    lh::basic_memory_store<lh::manual_clock> all{clock};
+    store_without_its_count store{all};
+    lh::lease_semaphore semaphore{store, "licences", 2, lh::lease_terms{.ttl = 30s}, clock, lh::no_renewal{}};
+    auto permit = semaphore.try_acquire();
+    store.unreachable = true;
+    std::error_code ec;
+    for (const auto later : {20s, 20s, 15s}) {
+        clock.advance(later);
+        BOOST_TEST(permit.renew(ec));
+        BOOST_TEST(!ec);
+    }
+    clock.advance(25s);
+    BOOST_TEST(!permit.renew(ec), "the record would end first");
+    BOOST_TEST(ec == lh::errc::store_unavailable);
+}
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(record_that_is_busy_for_a_moment_is_no_other_count, Store, both_stores)
 {

@@ -628,16 +628,19 @@ private:
                std::to_string(std::chrono::ceil<std::chrono::seconds>(other.remaining).count()) + " s until their record has run out";
     }
 
-    // Like agree(), for a renewal, which has no time to lose: while the record lasts long enough, it takes two statements at most, and
-    // leaves it to others to carry out a change that has been begun.
+    // Like agree(), for a renewal, which has no time to lose: while the record lasts long enough, it takes two statements at most, leaves
+    // it to others to carry out a change that has been begun, and ignores a failure.
     bool outlasts_renewal(duration ttl, std::error_code& ec)
     {
         const agreed_count own = agreed();
         if (!due(ttl)) return true;
         if (known_token(own) != fencing_token{}) {
             if (extend(own, ttl, ec)) return true;
+            if (lasts(ttl)) {
+                ec.clear();
+                return true;
+            }
             if (ec) return false;
-            if (lasts(ttl)) return true;
         }
         const time_point sent = clock_.now();
         const found_counts found = look(ec);

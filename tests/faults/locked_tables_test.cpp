@@ -14,6 +14,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <string>
 #include <system_error>
@@ -92,6 +94,31 @@ void check_locked_row(const std::string& connection_string, lh::duration call_ti
     }
 }
 
+// The second waits for the session of the first, and then has no time left for a lock.
+void check_locked_row_for_two(const std::string& connection_string)
+{
+    lh::odbc_store store{connection_string, {.pool_size = 1}};
+    store.create_schema();
+    std::error_code ec;
+    const auto ours = store.try_acquire("wanted twice", "we", 10min, ec);
+    BOOST_REQUIRE(ours.granted());
+    odbc_connection somebody{connection_string};
+    somebody.begin();
+    somebody.execute("select * from leasehold where name = 'wanted twice' for update");
+    std::error_code of_other;
+    {
+        const std::jthread other{[&] { BOOST_TEST(!store.renew("wanted twice", "we", ours.token, 10min, of_other)); }};
+        BOOST_TEST(!store.renew("wanted twice", "we", ours.token, 10min, ec));
+    }
+    const auto conflicts = std::ranges::count(std::array{ec, of_other}, std::error_code{lh::errc::store_conflict});
+    const auto without_session = std::ranges::count(std::array{ec, of_other}, std::error_code{lh::errc::store_timeout});
+    BOOST_TEST(conflicts == 1);
+    BOOST_TEST(without_session == 1);
+    BOOST_TEST(store.abandoned_calls() == 0U);
+    somebody.roll_back();
+    BOOST_TEST(store.renew("wanted twice", "we", ours.token, 10min, ec));
+}
+
 // Nobody holds these names, and nobody can write: that is an outage, not somebody else's term.
 void check_unwritable(const std::string& connection_string, const std::string& lock, const std::string& unlock, const char* cause)
 {
@@ -165,6 +192,7 @@ BOOST_AUTO_TEST_CASE(a_row_locked_for_longer_than_a_call_is_a_conflict_on_mariad
     const mariadb_server server;
     check_locked_row(server.connection_string(), 3s);
     check_locked_row(server.connection_string(), 5s);
+    check_locked_row_for_two(server.connection_string());
 }
 
 BOOST_AUTO_TEST_CASE(a_row_locked_for_longer_than_a_call_is_a_conflict_on_postgresql)
@@ -172,6 +200,7 @@ BOOST_AUTO_TEST_CASE(a_row_locked_for_longer_than_a_call_is_a_conflict_on_postgr
     const postgresql_server server;
     check_locked_row(server.connection_string(), 1s);
     check_locked_row(server.connection_string(), 5s);
+    check_locked_row_for_two(server.connection_string());
 }
 
 BOOST_AUTO_TEST_CASE(a_free_name_is_not_busy_while_nobody_can_write_on_mariadb)

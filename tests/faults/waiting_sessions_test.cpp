@@ -5,6 +5,7 @@
 #include <contract/odbc_connection.hpp>
 #include <faults/waiting_scene.hpp>
 
+#include <leasehold/odbc/detail/session/pool.hpp>
 #include <leasehold/odbc/detail/session/session.hpp>
 #include <support/printing.hpp>
 #include <support/tcp_gate.hpp>
@@ -155,6 +156,43 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_process_has_no_more_than_so_many_locks, Server, 
 }
 
 // A hold ends by its time, or by whoever calls unhold(): the store that made it might never learn of that, and keep the lock.
+// Nothing is sent on a connection that waits, so this side's system never notices that it is dead.
+BOOST_AUTO_TEST_CASE_TEMPLATE(waits_on_connections_that_were_forgotten_make_room_for_others, Server, servers)
+{
+    waiting_scene<Server> s;
+    tcp_gate gate{s.server.port()};
+    lh::odbc_store store{through_gate(gate, s.server), lh::odbc_options{.call_timeout = 1s, .session_locks = true}};
+    lh::odbc_store holder{s.server.connection_string(), lh::odbc_options{.session_locks = true, .max_session_locks = 64}};
+    std::error_code ec;
+    std::stop_source stop;
+    {
+        std::vector<std::jthread> waiting;
+        for (std::size_t i = 0; i < lh::odbc::detail::max_waiting_sessions; ++i) {
+            const std::string name = std::to_string(i);
+            BOOST_REQUIRE(holder.try_acquire(name, "we", 1h, ec).granted());
+            waiting.emplace_back([&, name] {
+                lh::basic_lease waiter{store, name, terms};
+                std::error_code cancelled;
+                static_cast<void>(waiter.acquire(stop.get_token(), cancelled));
+            });
+        }
+        BOOST_REQUIRE(s.are_in_line(lh::odbc::detail::max_waiting_sessions));
+        gate.forget();
+        stop.request_stop();
+    }
+    BOOST_REQUIRE(eventually([&] { return s.in_line() == 0; }, 30s));
+    BOOST_REQUIRE(holder.try_acquire("last", "we", 1h, ec).granted());
+    std::stop_source stop_last;
+    const std::jthread last{[&] {
+        lh::basic_lease waiter{store, "last", terms};
+        std::error_code failed;
+        while (!stop_last.stop_requested()) static_cast<void>(waiter.acquire(stop_last.get_token(), failed));
+    }};
+    BOOST_TEST(eventually([&] { return s.in_line() == 1; }, 30s));
+    stop_last.request_stop();
+    gate.cut();
+}
+
 BOOST_AUTO_TEST_CASE_TEMPLATE(a_hold_keeps_neither_a_lock_nor_a_session, Server, servers)
 {
     waiting_scene<Server> s;
@@ -440,6 +478,23 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(first_grants_of_a_name_at_the_same_instant_leave_n
 }
 
 // The memory for locks is the whole server's, for tables and new connections too.
+// Not all releases have these.
+BOOST_AUTO_TEST_CASE(no_time_out_of_the_server_ends_a_session_with_a_lock_or_a_wait)
+{
+    waiting_scene<postgresql_server> s;
+    s.server.execute_sql("do $$ declare each text; begin for each in select name from pg_settings where name in ('idle_session_timeout',"
+                         " 'transaction_timeout') loop execute format('alter role leasehold set %I = %L', each, '1s'); end loop; end $$");
+    lh::odbc_store holds{s.server.connection_string()}, waits{s.server.connection_string()};
+    lh::basic_lease holder{holds, "n", terms}, waiter{waits, "n", terms};
+    auto guard = holder.acquire();
+    BOOST_REQUIRE(eventually([&] { return s.locks() == 1; }));
+    std::jthread waiting{[&] { static_cast<void>(waiter.acquire()); }};
+    BOOST_REQUIRE(s.are_in_line(1));
+    const std::string holding = s.ask(s.view.holder), in_line = s.ask(s.view.waiter);
+    BOOST_TEST(throughout([&] { return s.ask(s.view.holder) == holding && s.ask(s.view.waiter) == in_line; }, 3s));
+    guard.release();
+}
+
 BOOST_AUTO_TEST_CASE(many_stores_leave_room_for_the_locks_of_others)
 {
     const postgresql_server server{{"-c", "max_locks_per_transaction=10"}};

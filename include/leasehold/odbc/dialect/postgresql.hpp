@@ -35,7 +35,7 @@ struct postgresql {
             leave_nothing_behind(d, at);
         else
             d.on_connect = {std::string{"select "} + isolation + ", " + encoding + ", " + mark + ", " + settings(at, "false") + ", " +
-                            plan + ", " + keepalives(at)};
+                            plan + ", " + session_life(at)};
         d.session_check = session_check(at);
         d.fragments = {
             {"{this live term}", "{this term} and {live}"},
@@ -118,15 +118,16 @@ private:
     static constexpr const char* plan =
         "(select set_config(name, 'force_generic_plan', false) from pg_settings where name = 'plan_cache_mode')";
 
-    // A host that is gone without a word is noticed in about ten seconds, and its locks are given back. PostgreSQL 11 and older have no
-    // tcp_user_timeout; no system lacks a setting, but some can't change it, which is no error.
-    static std::string keepalives(const server_info& at)
+    // A host that is gone without a word is noticed in about ten seconds, and its locks are given back. But neither an idle session nor a
+    // wait for a lock is ended. PostgreSQL 11 and older have no tcp_user_timeout, 13 and older no idle_session_timeout, 16 and older no
+    // transaction_timeout; no system lacks a setting, but some can't change it, which is no error.
+    static std::string session_life(const server_info& at)
     {
         return "(select count(set_config(name, case name when 'tcp_keepalives_idle' then '5' when 'tcp_keepalives_interval' then '2'"
-               " when 'tcp_keepalives_count' then '3' else '" +
+               " when 'tcp_keepalives_count' then '3' when 'tcp_user_timeout' then '" +
                ms(std::max<duration>(at.call_timeout, std::chrono::seconds{10})) +
-               "' end, false)) from pg_settings where name in"
-               " ('tcp_keepalives_idle', 'tcp_keepalives_interval', 'tcp_keepalives_count', 'tcp_user_timeout'))";
+               "' else '0' end, false)) from pg_settings where name in ('tcp_keepalives_idle', 'tcp_keepalives_interval',"
+               " 'tcp_keepalives_count', 'tcp_user_timeout', 'idle_session_timeout', 'transaction_timeout'))";
     }
 
     static constexpr const char* isolation = "set_config('default_transaction_isolation', 'read committed', false)";

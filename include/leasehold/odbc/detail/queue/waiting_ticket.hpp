@@ -40,9 +40,10 @@ public:
     // Which of the session's connections has the lock.
     [[nodiscard]] std::uint64_t connection() const noexcept { return connection_; }
 
-    [[nodiscard]] queue_action next() const
+    [[nodiscard]] queue_action next()
     {
         const std::lock_guard lock{mutex_};
+        notice_loss();
         return machine_.next(now());
     }
 
@@ -112,6 +113,10 @@ public:
     // Whether it is its turn. Begins to wait, if need be and a session is to be had.
     [[nodiscard]] turn_answer turn()
     {
+        {
+            const std::lock_guard lock{mutex_};
+            notice_loss();
+        }
         static_cast<void>(queue_up());
         const std::lock_guard lock{mutex_};
         return machine_.turn(now());
@@ -169,6 +174,14 @@ private:
             unlock_and_return();
         if (has_left) changed_.notify_all();
         if (waker_) waker_->wake();
+    }
+
+    // A session that was given up calls wait_ended() no more.
+    void notice_loss()
+    {
+        if (machine_.position() != queue_position::waiting || !sessions_->is_lost(session_)) return;
+        session_ = nullptr;
+        machine_.lost(now());
     }
 
     void unlock_and_return() { sessions_->check_in_from_wait(std::exchange(session_, nullptr), name_, connection_); }

@@ -14,6 +14,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -167,6 +168,7 @@ public:
     time_point idle_since{};    // when it was last returned
     bool waits = false;         // it is out to wait for a lock, or has just got it
     bool is_suspect = false;    // another one hung since it was used last
+    std::optional<time_point> silent_since{};  // since when its server is known to be silent in a wait
     bool may_be_extra = false;  // there may be pool_size others by now that are connected
 
     // To be called on an idle session, followed by wait_stopped().

@@ -38,6 +38,11 @@ inline constexpr std::size_t max_waiting_sessions = 32;
 inline constexpr std::size_t max_idle_waiting_sessions = 4;
 // A session that was idle for longer may have lost its connection without a word: a router forgets one on which nothing is sent.
 inline constexpr std::chrono::seconds trusted_while_idle{30};
+// A dialect's statement that waits for a session lock lasts no longer than this.
+inline constexpr std::chrono::seconds longest_lock_statement{5};
+// A session whose statement seems to have hung in a wait is given up this long after that was first seen: this process may have been
+// frozen, and the session's thread not have read yet what the server has answered.
+inline constexpr std::chrono::seconds patience_with_silence{1};
 // How long a call waits for a session that does something nobody waits for, which is one statement, before it makes another one.
 inline constexpr std::chrono::milliseconds patience_with_chores{20};
 // How long a session that has just done a chore leaves the next one undone while calls wait for a session.
@@ -63,11 +68,12 @@ public:
     }
 
     // Returns a session that is prepared for the request: an idle one, or a new one, or, when there are enough, the next to come back.
-    // Null: `refused` is timeout (none was free in time) or unavailable (too many were given up).
+    // Null: `refused` is timeout (none was free in time) or unavailable (too many were given up). A call that has waited for a session does
+    // not begin what could not end in time if it meets a locked row: it would be taken for one that hangs.
     session_pointer check_out(const request& wanted, time_point deadline, fault& refused)
     {
         std::unique_lock lock{mutex_};
-        std::optional<time_point> patient_until;
+        std::optional<time_point> patient_until, begin_by;
         for (;;) {
             abandon_the_overdue();
             if (abandoned_.size() >= most_calls()) {
@@ -75,18 +81,25 @@ public:
                 return nullptr;
             }
             const time_point now = std::chrono::steady_clock::now();
-            if (!patient_until) patient_until = now + patience_with_chores;
+            if (!begin_by) {
+                patient_until = now + patience_with_chores;
+                begin_by = deadline - now > 2 * config_->lock_timeout() ? deadline - config_->lock_timeout() : deadline;
+            } else if (now >= *begin_by) {
+                changed_.notify_one();  // it may have been woken for a session that another caller can use
+                refused = fault::timeout;
+                return nullptr;
+            }
             const bool may_make = has_room() && for_calls() < config_->options().pool_size;
             if (session_pointer best = has_room() ? best_idle(wanted) : nullptr; best && !(best->is_suspect && may_make))
                 return begin(std::move(best), wanted, deadline);
             const bool waits_for_chores = may_make && !detached_.empty() && now < *patient_until;
             if (may_make && !waits_for_chores) return begin(make(), wanted, deadline);
-            if (now >= deadline) {
+            if (now >= *begin_by) {
                 refused = fault::timeout;
                 return nullptr;
             }
             ++callers_;
-            changed_.wait_until(lock, waits_for_chores ? std::min(deadline, *patient_until) : deadline);
+            changed_.wait_until(lock, waits_for_chores ? std::min(*begin_by, *patient_until) : *begin_by);
             --callers_;
         }
     }
@@ -109,12 +122,26 @@ public:
         const auto idle = std::find_if(idle_.rbegin(), idle_.rend(), [this](const auto& candidate) { return is_unburdened(*candidate); });
         const bool makes = idle == idle_.rend() || for_calls() == 1;
         const bool grows = makes || for_calls() <= config_->options().pool_size;
-        if (grows && beyond_calls() >= max_waiting_sessions) return nullptr;
+        if (grows && beyond_calls() >= max_waiting_sessions) {
+            give_up_silent_waits();  // for the next waiter
+            return nullptr;
+        }
+        waiting_.reserve(waiting_.size() + 1);
         session_pointer session = makes ? make() : *idle;
         std::erase(idle_, session);
         session->waits = true;
-        ++waiting_;
+        session->silent_since.reset();
+        waiting_.push_back(session);
         return session;
+    }
+
+    // Whether a session that was checked out to wait, and has not come back, is not to be expected back: its server is silent. Then it is
+    // given up. Nothing is sent on a connection that waits, so the system does not notice that it is dead.
+    bool is_lost(const session_pointer& waiting)
+    {
+        const std::lock_guard lock{mutex_};
+        give_up_silent_waits();
+        return std::ranges::find(waiting_, waiting) == waiting_.end();
     }
 
     // Ends a call, before its caller gets the answer. A session that is checked out to wait stays checked out.
@@ -352,7 +379,7 @@ private:
     [[nodiscard]] bool has_room() const noexcept { return active_.size() + abandoned_.size() < most_calls(); }
 
     // How many sessions make calls or are idle.
-    [[nodiscard]] std::size_t for_calls() const noexcept { return open_ - waiting_; }
+    [[nodiscard]] std::size_t for_calls() const noexcept { return open_ - waiting_.size(); }
     // How many of these are connected. A session that is still connecting does not count.
     [[nodiscard]] std::size_t connected() const noexcept
     {
@@ -364,7 +391,7 @@ private:
     [[nodiscard]] bool has_more_than(std::size_t most) const noexcept { return for_calls() > most && connected() > most; }
     [[nodiscard]] std::size_t beyond_calls() const noexcept
     {
-        return waiting_ + (for_calls() > config_->options().pool_size ? for_calls() - config_->options().pool_size : 0);
+        return waiting_.size() + (for_calls() > config_->options().pool_size ? for_calls() - config_->options().pool_size : 0);
     }
 
     [[nodiscard]] bool is_unburdened(const bounded_session& idle) const noexcept { return !idle.is_suspect && !locks_.has_any(&idle); }
@@ -433,7 +460,31 @@ private:
     void end_wait(bounded_session& session) noexcept
     {
         session.waits = false;
-        --waiting_;
+        std::erase_if(waiting_, [&session](const session_pointer& waiting) { return waiting.get() == &session; });
+    }
+
+    // Their threads end when the driver comes back. They don't count as calls that hang, which would keep others from being made.
+    void give_up_silent_waits()
+    {
+        const auto now = std::chrono::steady_clock::now();
+        for (std::size_t i = waiting_.size(); i-- > 0;) {
+            const session_pointer session = waiting_[i];
+            const auto asked_at = session->inner().lock().asked_at();
+            if (!asked_at || now - *asked_at <= longest_lock_statement + config_->options().call_timeout)
+                session->silent_since.reset();
+            else if (!session->silent_since)
+                session->silent_since = now;
+            else if (now - *session->silent_since >= patience_with_silence && session->give_up())
+                forget_wait(*session);
+        }
+    }
+    void forget_wait(bounded_session& given_up)
+    {
+        end_wait(given_up);
+        locks_.forget(&given_up);
+        --open_;
+        ++abandoned_calls_;
+        changed_.notify_one();
     }
 
     // Ends a session that is in no call.
@@ -556,7 +607,7 @@ private:
     term_locks locks_;
     std::vector<detached_call> detached_;  // chores, and what run_detached() began
     std::size_t open_ = 0;                 // but for those that were given up
-    std::size_t waiting_ = 0;              // of these, those that are out to wait
+    std::vector<session_pointer> waiting_;  // of these, those that are out to wait
     std::size_t callers_ = 0;              // who wait for a session
     bool closing_ = false;                 // no chores are begun
     bool closed_ = false;

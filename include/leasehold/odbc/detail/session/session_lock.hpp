@@ -8,7 +8,9 @@
 #include <leasehold/odbc/detail/flow/statement.hpp>
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace leasehold::inline v0::odbc::detail {
@@ -24,6 +26,7 @@ public:
     {
         held_by_ = 0;
         cancelled_ = false;
+        note_asked(never_asked);  // after an exception in a wait
     }
     // Sets the lock that the request is about. `held_by`: the connection that has it, if it is to be given back.
     void set(const session_lock_key& key, std::uint64_t held_by = 0) noexcept
@@ -39,6 +42,13 @@ public:
     [[nodiscard]] bool cancelled() const noexcept { return cancelled_; }
     // The number by which others can end the wait; 0: not known yet. Any thread may call it.
     [[nodiscard]] std::int64_t backend() const noexcept { return backend_; }
+
+    // When the server was last asked in a wait that goes on; nothing: no statement of a wait is under way. Any thread may call it.
+    [[nodiscard]] std::optional<std::chrono::steady_clock::time_point> asked_at() const noexcept
+    {
+        const auto at = std::chrono::steady_clock::time_point{std::chrono::steady_clock::duration{asked_at_.load()}};
+        return at == never_asked ? std::nullopt : std::optional{at};
+    }
 
     // The number of the session's connection: the first, the second, ... Called between calls.
     [[nodiscard]] std::uint64_t connection_number() const noexcept { return connection_number_; }
@@ -61,26 +71,9 @@ public:
     {
         const auto* const locks = db_.locks();
         if (!locks) return false;
-        if (backend_ == 0) {
-            if (const fault failed = db_.run(statement::backend); failed != fault::none) return failed;
-            backend_ = db_.number(column::token);
-        }
-        for (;;) {
-            if (!locks->before_wait.empty())
-                if (const fault failed = db_.run_text(locks->before_wait); failed != fault::none) return failed;
-            if (cancelled_) {
-                release_all(*locks);
-                return false;
-            }
-            const outcome<bool> has_it = take(statement::lock);
-            if (has_it.ok() && db_.locks() && db_.number(column::locked) == lock_time_ran_out) continue;
-            const bool timed_out = has_it.failed() == fault::lock_timeout;
-            const bool was_ended = timed_out || (cancelled_ && !has_it.ok() && has_it.failed() != fault::connection_lost);
-            if (!was_ended) return has_it;
-            // The lock may have come at that moment: on PostgreSQL the session keeps it, though the statement has failed.
-            release_all(*locks);
-            if (!timed_out || !db_.connected()) return has_it;
-        }
+        const outcome<bool> has_it = wait_in_server(*locks);
+        note_asked(never_asked);
+        return has_it;
     }
 
     // PostgreSQL warns of a lock that isn't this session's: then a pooler has handed it to another one in between. Such locks stay
@@ -103,6 +96,35 @@ public:
 
 private:
     static constexpr std::int64_t lock_time_ran_out = 0;  // see dialect::session_lock_sql::lock
+    static constexpr std::chrono::steady_clock::time_point never_asked{};
+
+    void note_asked(std::chrono::steady_clock::time_point at) noexcept { asked_at_ = at.time_since_epoch().count(); }
+
+    outcome<bool> wait_in_server(const dialect::session_lock_sql& locks)
+    {
+        note_asked(std::chrono::steady_clock::now());
+        if (backend_ == 0) {
+            if (const fault failed = db_.run(statement::backend); failed != fault::none) return failed;
+            backend_ = db_.number(column::token);
+        }
+        for (;;) {
+            note_asked(std::chrono::steady_clock::now());
+            if (!locks.before_wait.empty())
+                if (const fault failed = db_.run_text(locks.before_wait); failed != fault::none) return failed;
+            if (cancelled_) {
+                release_all(locks);
+                return false;
+            }
+            const outcome<bool> has_it = take(statement::lock);
+            if (has_it.ok() && db_.locks() && db_.number(column::locked) == lock_time_ran_out) continue;
+            const bool timed_out = has_it.failed() == fault::lock_timeout;
+            const bool was_ended = timed_out || (cancelled_ && !has_it.ok() && has_it.failed() != fault::connection_lost);
+            if (!was_ended) return has_it;
+            // The lock may have come at that moment: on PostgreSQL the session keeps it, though the statement has failed.
+            release_all(locks);
+            if (!timed_out || !db_.connected()) return has_it;
+        }
+    }
 
     // Releases all locks, or drops the connection and the locks with it.
     void release_all(const dialect::session_lock_sql& locks)
@@ -118,6 +140,7 @@ private:
     // and then looks for the number. So one of the two sees the other, and there is no wait that nobody can end.
     std::atomic<std::int64_t> backend_{0};
     std::atomic<bool> cancelled_{false};
+    std::atomic<std::chrono::steady_clock::rep> asked_at_{never_asked.time_since_epoch().count()};
 };
 
 }  // namespace leasehold::inline v0::odbc::detail

@@ -343,4 +343,21 @@ BOOST_AUTO_TEST_CASE(a_server_that_only_speaks_like_postgresql_gets_the_generic_
     check_generic_is_used("raise exception 'no such function';");
 }
 
+BOOST_AUTO_TEST_CASE(a_server_that_is_out_of_memory_for_a_moment_is_postgresql_still)
+{
+    postgresql_server server;
+    server.execute_sql("alter role leasehold set search_path = public, pg_catalog; grant create on schema public to leasehold;"
+                       " create function public.version() returns text language plpgsql as"
+                       " $$ begin raise exception 'out of memory' using errcode = '53200'; end $$");
+    lh::odbc_store store{server.connection_string()};
+    std::error_code ec;
+    store.create_schema(ec);
+    BOOST_TEST(ec);
+    server.execute_sql("drop function public.version()");
+    store.create_schema(ec);
+    BOOST_TEST(!ec, store.diagnostics().advice << store.diagnostics().server_message);
+    BOOST_TEST(server.execute_sql("select count(*) from information_schema.columns where column_name = 'ttl_us'") == "0\n");
+    BOOST_TEST(store.try_acquire("job", "we", 10min, ec).granted());
+}
+
 BOOST_AUTO_TEST_SUITE_END()

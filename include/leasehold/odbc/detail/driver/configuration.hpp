@@ -82,7 +82,14 @@ public:
     {
         const std::lock_guard lock{mutex_};
         locks_failed_ = true;
-        if (pooler_.exchange(transaction_pooler::present) != transaction_pooler::present && catalog_) make_catalog();
+        const transaction_pooler known = pooler_.exchange(transaction_pooler::present);
+        if (known == transaction_pooler::present || !catalog_) return;
+        try {
+            make_catalog();
+        } catch (...) {
+            pooler_ = known;  // without the statements for it; it is met again
+            throw;
+        }
     }
     void note_no_pooler() const noexcept
     {
@@ -109,11 +116,11 @@ public:
     bool note_name_key(std::string_view key) const
     {
         const std::lock_guard lock{mutex_};
-        name_is_key_ = true;
         name_key_ = key;
-        if (describe().by_name == catalog_->spec().by_name) return false;
-        make_catalog();
-        return true;
+        const bool changes = describe().by_name != catalog_->spec().by_name;
+        if (changes) make_catalog();
+        name_is_key_ = true;
+        return changes;
     }
 
     // Shared by all sessions, so that they don't all try to connect to a server that is starting.

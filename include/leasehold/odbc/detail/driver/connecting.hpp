@@ -136,7 +136,10 @@ inline fault connection::set_up()
 {
     if (!catalog_) {
         std::string product = driver_info(connection_.get(), SQL_DBMS_NAME);
-        if (const fault failed = ask_product(product); failed != fault::none) return failed;
+        if (const fault failed = ask_product(product); failed != fault::none) {
+            disconnect();
+            return failed;
+        }
         catalog_ = config_->catalog_for(product, driver_info(connection_.get(), SQL_DBMS_VER));
         // Now that the database is known, so is what its connection string lacks.
         if (config_->connection_string(catalog_->spec()) != config_->connection_string()) return connect();
@@ -151,12 +154,21 @@ inline fault connection::set_up()
     return failed;
 }
 
+// A server of PostgreSQL that is out of something, is stopped, or broken. So says the class of the error.
+inline bool is_trouble_of_postgresql(std::string_view sqlstate) noexcept
+{
+    for (const std::string_view trouble : {"53", "57", "58", "XX"})
+        if (sqlstate.starts_with(trouble)) return true;
+    return false;
+}
+
 // psqlODBC takes every server that answers for PostgreSQL; one without version() isn't.
 inline fault connection::ask_product(std::string& name)
 {
     if (name != "PostgreSQL") return fault::none;
     const fault failed = execute_once("select version()", &name);
     if (failed != fault::failure && failed != fault::schema_missing) return failed;
+    if (is_trouble_of_postgresql(report_.details.sqlstate)) return failed;
     name.clear();
     forget_report();
     return fault::none;

@@ -109,7 +109,10 @@ private:
         else if (!got.guard.empty()) {
             std::error_code unwatched;
             candidate_.watch(got.guard, unwatched);
-            if (unwatched) return unwatched;
+            if (unwatched) {
+                detail::lease_access::forget_min_hold(got.guard);
+                return unwatched;
+            }
             lead_term(machine, std::move(got.guard), stop, lead);
         }
         return {};

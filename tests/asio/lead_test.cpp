@@ -435,6 +435,24 @@ BOOST_FIXTURE_TEST_CASE(an_exception_leaves_the_name_open_whatever_min_hold_is, 
     BOOST_TEST(!store.inspect("a", ignored));
 }
 
+BOOST_FIXTURE_TEST_CASE(work_that_is_broken_off_leaves_the_name_open_whatever_min_hold_is, fixture)
+{
+    memory_lease lease{store, "a", lh::lease_terms{.ttl = 1h, .min_hold = 20h}};
+    lh::leader_election election{lease};
+    {
+        running_context io;
+        std::promise<void> begun;
+        auto work = [&begun](term_type&) -> net::awaitable<void> {
+            net::steady_timer never{co_await net::this_coro::executor, net::steady_timer::time_point::max()};
+            begun.set_value();
+            co_await never.async_wait(net::use_awaitable);
+        };
+        lh::async_lead(election, work, net::bind_executor(io.context, [](std::exception_ptr) {}));
+        begun.get_future().wait();
+    }
+    BOOST_TEST(eventually([&] { return !store.inspect("a", ignored); }));
+}
+
 BOOST_FIXTURE_TEST_CASE(a_context_that_is_destroyed_ends_leaders_and_candidates, fixture)
 {
     for (int round = 0; round < 20; ++round) {

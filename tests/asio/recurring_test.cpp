@@ -663,6 +663,20 @@ BOOST_FIXTURE_TEST_CASE(hook_that_throws_when_a_fire_was_begun_gives_the_attempt
     BOOST_TEST(again.attempt() == 1);
 }
 
+BOOST_FIXTURE_TEST_CASE(hook_that_throws_for_a_missed_fire_keeps_no_news_from_another_hook, told_scene)
+{
+    clock.advance(24h);
+    bool told = false;
+    lh::recurring_options options;
+    options.on_missed = [](lh::fire_time) { throw std::runtime_error{"the pager is broken"}; };
+    options.on_last_completed = [&](const lh::completed_fire&) { told = true; };
+    auto job = job_telling(std::move(options));
+    lh::async_run_recurring(job, [](auto&) -> net::awaitable<void> { co_return; },
+                            net::bind_executor(io.context, [this](std::exception_ptr e) { done.set_value(e); }));
+    BOOST_CHECK_THROW(std::rethrow_exception(done.get_future().get()), std::runtime_error);
+    BOOST_TEST(told);
+}
+
 BOOST_FIXTURE_TEST_CASE(job_is_not_begun_under_a_lease_that_is_lost, told_scene)
 {
     lh::recurring_options options{.retry_min = 1ms, .retry_max = 1ms};

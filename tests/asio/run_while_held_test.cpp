@@ -72,6 +72,19 @@ BOOST_FIXTURE_TEST_CASE(an_exception_leaves_the_names_open_whatever_min_hold_is,
     for (const char* name : {"b", "c", "d"}) BOOST_TEST(!store.inspect(name, ignored), name);
 }
 
+BOOST_FIXTURE_TEST_CASE(work_that_is_broken_off_leaves_the_name_open_whatever_min_hold_is, fixture)
+{
+    memory_lease b{store, "b", lh::lease_terms{.ttl = 1h, .min_hold = 20h}};
+    {
+        running_context short_lived;
+        lh::async_run_while_held(b.acquire(), [this](std::stop_token stop) { return wait_for_stop(std::move(stop)); },
+                                 net::bind_executor(short_lived.context, [](std::exception_ptr) {}));
+        begun.get_future().wait();
+    }
+    BOOST_TEST(ended);
+    BOOST_TEST(!store.inspect("b", ignored));
+}
+
 BOOST_FIXTURE_TEST_CASE(a_result_and_an_exception_reach_the_caller_after_the_release, fixture)
 {
     auto result = net::co_spawn(

@@ -273,6 +273,7 @@ private:
             std::error_code unwatched;
             self.watch(got.value, unwatched);
             if (unwatched) {
+                lease_access::forget_min_hold(got.value);
                 const auto releases = [&guard = got.value](std::error_code& ec) { return guard.release(ec); };
                 co_await reply_of_store<release_outcome>(self.lease(), renewal::call_order::first, releases);
                 lease_access::attempts(self.lease()).raise_failure(unwatched, "async_lead");
@@ -287,11 +288,18 @@ private:
         }
     }
 
-    // The term is hidden from resign() before it is destroyed, also with a coroutine that is never resumed.
+    // Before the term is destroyed, also with a coroutine that is never resumed, it is hidden from resign(); and work that did not come to
+    // its end does not keep the name closed.
     template <class Lease>
-    struct hidden_at_end {
+    struct end_of_work {
         candidate<Lease>& self;
-        ~hidden_at_end() { self.hide(); }
+        const leader_term<Lease>& term;
+        bool reached = false;
+        ~end_of_work()
+        {
+            self.hide();
+            if (!reached) lease_access::forget_min_hold(term.guard());
+        }
     };
 
     template <class Lease, class Executor, class Work>
@@ -300,11 +308,12 @@ private:
     {
         leader_term<Lease> term = self.new_term(std::move(guard), machine, end.token());
         self.show(term);
-        const hidden_at_end<Lease> hides{self};
+        end_of_work<Lease> of_work{self, term};
         std::exception_ptr thrown;
         try {
             self.notify(self.options().on_elected, term.token());
             co_await work_until_over(term, *end.work(), work);
+            of_work.reached = true;
         } catch (...) {
             thrown = std::current_exception();
         }

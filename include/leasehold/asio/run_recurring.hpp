@@ -138,10 +138,12 @@ private:
                           [&] { outcome.run = access::begin_with(recurring, std::move(guard), how, error); });
     }
 
+    // First the news, as run() does; and the hooks, also if the news throws.
     static void tell(Recurring& recurring, const std::vector<std::function<void()>>& hooks)
     {
+        const std::exception_ptr thrown = thrown_by([&] { access::book(recurring).tell_news(); });
         for_each_then_throw(hooks, [](const auto& hook) { hook(); });
-        access::book(recurring).tell_news();
+        if (thrown) std::rethrow_exception(thrown);
     }
 
     // Runs no job: the fire, if one was begun, is open again, with as many attempts as before.

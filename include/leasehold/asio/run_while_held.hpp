@@ -85,10 +85,11 @@ public:
 
     [[nodiscard]] Guard take_guard() noexcept { return std::move(guard_); }
 
-    /// Releases the guard, unless it was taken.
+    /// Releases the guard, unless it was taken. The work was broken off, so it doesn't keep the name closed.
     void give_back() noexcept
     {
         on_loss_.reset();
+        lease_access::forget_min_hold(guard_);
         const Guard released{take_guard()};
     }
 

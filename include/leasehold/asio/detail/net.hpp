@@ -72,8 +72,8 @@ template <class Handler>
     return net::get_associated_executor(handler, net::system_executor{});
 }
 
-/// Starts an asynchronous operation. Asio's cancel_after and cancel_at make their timer with its executor; the timer's handler runs
-/// where the operation's does.
+/// Starts an asynchronous operation. Asio's cancel_after and cancel_at make their timer with its executor. The timer's handler runs
+/// where the operation's does, and must not do so at the same time.
 struct initiation {
     using executor_type = net::system_executor;
     [[nodiscard]] executor_type get_executor() const noexcept { return {}; }

@@ -219,7 +219,11 @@ private:
         numbers_.clear();
     }
 
-    void refuse(int error) const noexcept { send(socket_, {word::not_started, error}); }
+    void refuse(int error)
+    {
+        forget_what_was_told();
+        send(socket_, {word::not_started, error});
+    }
 
     [[noreturn]] void become_command(pid_t parent, std::int64_t token, bool with_terminal, int report) const
     {

@@ -34,6 +34,8 @@
 #include <system_error>
 #include <utility>
 
+#include <unistd.h>
+
 namespace tool {
 
 namespace {
@@ -289,7 +291,7 @@ private:
     named_job job_;
 };
 
-int with_fires(const run_options& options, const asked_store& asked, int (fires::*runs)())
+int with_fires(const run_options& options, const asked_store& asked, bool hangup_ends, int (fires::*runs)())
 {
     lh::validate_name(options.name);
     static_cast<void>(choose_schedule(options.schedule));
@@ -304,7 +306,7 @@ int with_fires(const run_options& options, const asked_store& asked, int (fires:
     service_manager manager;
     const blocked_signals blocked;
     const keeper command{{options.command, options.name, owner, terms.kill_after, blocked.before()}};
-    signal_inbox signals{blocked, true};
+    signal_inbox signals{blocked, hangup_ends};
     const std::stop_callback tell_manager{signals.asked_to_end(), [&] { manager.asked_to_end(signals.ended_by()); }};
     std::optional<metrics_file> counts;
     if (options.metrics_file) counts.emplace(*options.metrics_file);
@@ -320,9 +322,13 @@ std::string after_attempts(int attempts)
 
 }  // namespace
 
-int run_once_per_fire(const run_options& options, const asked_store& store) { return with_fires(options, store, &fires::run_one); }
+int run_once_per_fire(const run_options& options, const asked_store& store) { return with_fires(options, store, true, &fires::run_one); }
 
-int every(const run_options& options, const asked_store& store) { return with_fires(options, store, &fires::run_all); }
+int every(const run_options& options, const asked_store& store)
+{
+    // Without a terminal SIGHUP is for the command: "read your configuration again".
+    return with_fires(options, store, ::isatty(STDIN_FILENO) != 0, &fires::run_all);
+}
 
 int last(const std::string& name, bool json, const asked_store& asked)
 {

@@ -12,6 +12,8 @@
 #include "wait_line.hpp"
 #include "wording.hpp"
 
+#include <leasehold/detail/checkpoint_since.hpp>
+#include <leasehold/detail/lease_access.hpp>
 #include <leasehold/leasehold.hpp>
 
 #include <algorithm>
@@ -73,6 +75,7 @@ int finish(Guard& guard, const command_end& end, const run_options& options)
 {
     const std::string name = quoted(options.name);
     std::error_code ec;
+    if (end.how != command_end::kind::ended) lh::detail::lease_access::forget_min_hold(guard);  // nothing was done that need not be again
     const lh::release_outcome released = end.lost() ? lh::release_outcome::lost : guard.release(ec);
     for (const std::string& each : describe_end(name, options.command.front(), end)) complain(each);
     if (end.lost()) return exit_code::lost;
@@ -103,6 +106,7 @@ int run_under(const run_scene& at, Guard guard, lh::fencing_token token, std::st
 {
     if (at.signals.ended_by() != 0) {
         at.manager.stopping("asked to end by a signal");
+        lh::detail::lease_access::forget_min_hold(guard);
         return exit_code::signalled + at.signals.ended_by();
     }
     if (!guard.held()) return busy();
@@ -116,7 +120,10 @@ int run_under(const run_scene& at, Guard guard, lh::fencing_token token, std::st
     if constexpr (requires { guard.load_checkpoint(); }) {
         if (const auto saved = guard.load_checkpoint()) checkpoint = lh::detail::own_text(*saved);
     } else if (at.options.of != right::all_leases && numbers.empty()) {
-        if (const auto saved = at.store->checkpoint(held_name)) checkpoint = lh::detail::own_text(saved->text);
+        std::error_code ec;
+        const auto saved = lh::detail::checkpoint_since(*at.store, held_name, token, ec);
+        if (ec) lh::detail::raise_store_failure(*at.store, ec, "checkpoint", held_name);
+        if (saved) checkpoint = lh::detail::own_text(saved->text);
     }
     running_term term{
         token, guard.stop_token(), [&guard] { return guard.remaining(); },

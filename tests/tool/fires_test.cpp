@@ -314,6 +314,18 @@ BOOST_FIXTURE_TEST_CASE(every_runs_the_command_at_each_time_until_it_is_asked_to
     BOOST_TEST((std::ranges::adjacent_find(fires) == fires.end()));
 }
 
+BOOST_FIXTURE_TEST_CASE(hangup_is_for_the_command_of_every_and_ends_nothing, scene)
+{
+    const auto runs = [this] { return std::ranges::count(file("notes"), '\n'); };
+    auto host = start({"every", "job", "--once-per", "1s", "--", "sh", "-c", note("ran")});
+    BOOST_REQUIRE(eventually([&] { return runs() >= 1; }, 60s));
+    host.signal(SIGHUP);
+    const auto before = runs();
+    BOOST_TEST(eventually([&] { return runs() >= before + 2; }, 60s));
+    host.signal(SIGTERM);
+    BOOST_TEST(host.wait().success());
+}
+
 // As from a crontab that starts the command a little later than the schedule.
 BOOST_FIXTURE_TEST_CASE(run_that_would_begin_too_late_is_missed_unless_it_is_given_more_time, scene)
 {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // `leasehold run`: the real program, on SQLite.
+#include <contract/odbc_connection.hpp>
 #include <tool/run_commands.hpp>
 #include <tool/tool_fixture.hpp>
 
@@ -12,6 +13,8 @@
 #include <string>
 #include <utility>
 #include <vector>
+
+#include <sys/types.h>
 
 using namespace leasehold_test;
 
@@ -44,6 +47,15 @@ BOOST_FIXTURE_TEST_CASE(the_command_knows_its_lease, tool_fixture)
 }
 
 namespace {
+
+/// Whether that line of the process's status has the signal.
+bool has_signal(pid_t process, const std::string& line, int signal)
+{
+    std::ifstream status{"/proc/" + std::to_string(process) + "/status"};
+    for (std::string word; status >> word;)
+        if (word == line + ":" && status >> word) return (std::stoull(word, nullptr, 16) >> (signal - 1) & 1U) != 0;
+    return false;
+}
 
 /// In a command under the tool: saves $1 of the lease $0, and says what became of it.
 const std::string save_and_tell = std::string{"'"} + LEASEHOLD_TOOL + "' checkpoint \"$0\" --save \"$1\"; echo $?";
@@ -211,6 +223,29 @@ BOOST_FIXTURE_TEST_CASE(min_hold_keeps_it_closed_after_a_short_command, tool_fix
     BOOST_TEST(run_words("run job --min-hold 1m -- true").status.success());
     BOOST_TEST(run_words("run job --nowait -- true").status.code == 75);
     BOOST_TEST(run_words("show job").out.find("(kept closed)") != std::string::npos);
+}
+
+BOOST_FIXTURE_TEST_CASE(min_hold_keeps_nothing_closed_after_a_command_that_could_not_be_started, tool_fixture)
+{
+    std::ofstream{path("script")} << "#!/no/such/interpreter\n";
+    std::filesystem::permissions(path("script"), std::filesystem::perms::owner_all);
+    BOOST_TEST(run({"run", "job", "--min-hold", "1m", "--", path("script")}).status.code == 127);
+    BOOST_TEST(!held("job"));
+    BOOST_TEST(run_words("run job --nowait -- true").status.success());
+}
+
+BOOST_FIXTURE_TEST_CASE(min_hold_keeps_nothing_closed_after_a_signal_that_came_before_the_command, tool_fixture)
+{
+    odbc_connection somebody{sqlite_connection_string(path("leases.db"))};
+    somebody.execute("begin immediate");  // who writes has to wait
+    auto tool = start({"run", "job", "--nowait", "--min-hold", "1m", "--", "sh", "-c", "echo ran >> " + path("runs")});
+    BOOST_REQUIRE(eventually([&] { return has_signal(tool.pid(), "SigBlk", SIGTERM); }));
+    tool.signal(SIGTERM);
+    BOOST_REQUIRE(eventually([&] { return !has_signal(tool.pid(), "ShdPnd", SIGTERM); }));
+    somebody.execute("commit");
+    BOOST_TEST(tool.wait() == (exit_status{.code = 128 + SIGTERM}));
+    BOOST_TEST(file("runs") == "");
+    BOOST_TEST(run_words("run job --nowait -- true").status.success());
 }
 
 BOOST_FIXTURE_TEST_CASE(three_hosts_with_one_cron_line_run_it_once, tool_fixture)

@@ -21,7 +21,9 @@
 #include <utility>
 #include <vector>
 
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 using namespace tool;
@@ -154,6 +156,47 @@ BOOST_AUTO_TEST_CASE(keeper_that_is_told_to_start_after_the_deadline_starts_noth
     BOOST_TEST(end.number == 0, "what the late one was told is not told to the next");
     BOOST_TEST(end.value == of_its_own);
 }
+
+#if defined(__linux__)
+BOOST_AUTO_TEST_CASE(keeper_that_had_no_descriptor_for_a_start_tells_the_next_command_nothing_of_it)
+{
+    const command_plan plan = plan_of({"sh", "-c", "test \"$LEASEHOLD_CHECKPOINT\" = b"});
+    std::array<int, 2> ends{};
+    BOOST_REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends.data()) == 0);
+    const pid_t process = ::fork();
+    if (process == 0) {
+        ::close(ends[0]);
+        keep(ends[1], plan);
+        ::_exit(0);
+    }
+    ::close(ends[1]);
+    {
+        const keeper by{ends[0]};
+        const auto limit_descriptors = [process](rlim_t most, rlimit* before) {
+            rlimit limit{};
+            ::prlimit(process, RLIMIT_NOFILE, nullptr, &limit);
+            if (before) *before = limit;
+            limit.rlim_cur = most;
+            return ::prlimit(process, RLIMIT_NOFILE, &limit, nullptr) == 0;
+        };
+        rlimit before{};
+        BOOST_REQUIRE(limit_descriptors(3, &before));  // those that it has
+        by.tell(until(now() + 1h));
+        by.tell({word::checkpoint, 1, 'a'});
+        by.tell({word::start, 0, 7});
+        const wire_message refused = end_told_by(by);
+        BOOST_TEST((refused.what == word::not_started));
+        BOOST_TEST(refused.number == EMFILE);
+        BOOST_REQUIRE(limit_descriptors(before.rlim_cur, nullptr));
+        by.tell({word::checkpoint, 1, 'b'});
+        by.tell({word::start, 0, 8});
+        const wire_message end = end_told_by(by);
+        BOOST_TEST((end.what == word::ended));
+        BOOST_TEST(end.number == 0);
+    }
+    ::waitpid(process, nullptr, 0);
+}
+#endif
 
 BOOST_AUTO_TEST_CASE(a_command_that_stops_gets_the_terminal_or_company_or_nothing)
 {

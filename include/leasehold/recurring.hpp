@@ -101,10 +101,15 @@ class recurring {
     static_assert(timed_store<Store>, "this store does not tell its time, by which fires are judged: it has to be a timed_store");
 
 public:
-    using store_type = Store;  ///< where the lease and the record live
-    using schedule_type = Schedule;  ///< when the job is due
-    using lease_type = basic_lease<Store, Clock, OwnerId, RenewPolicy>;  ///< what a run holds
-    using run_type = recurring_run<lease_type>;  ///< what try_begin() returns
+    // Doxygen 1.16 loses the first comment that stands behind its member, if there is a concept above.
+    /// Where the lease and the record live.
+    using store_type = Store;
+    /// When the job is due.
+    using schedule_type = Schedule;
+    /// What a run holds.
+    using lease_type = basic_lease<Store, Clock, OwnerId, RenewPolicy>;
+    /// What try_begin() returns.
+    using run_type = recurring_run<lease_type>;
 
     /// What follows the schedule may come in any order: recurring_options, a clock, an owner id, a renew policy. Does no I/O.
     ///

@@ -117,12 +117,15 @@ void measure(results& raw, const database& of, const options& wanted)
 
     lh::basic_lease saver{store, "saver", lh::lease_terms{.ttl = std::chrono::minutes{10}}};
     auto saves = saver.try_acquire();
+    checkpoint_by_hand save_by_hand{unbounded.sql(), hand, saves.name(), saves.owner(), saves.token().value()};
     int offset = 0;
+    const auto next = [&offset] { return "offset=" + std::to_string(++offset); };
     alternating checkpoints;
     checkpoints.add("one UPDATE", [&] { update(); });
     checkpoints.add("checkpoint", [&] {
-        if (!saves.save_checkpoint("offset=" + std::to_string(++offset))) throw std::runtime_error{"a checkpoint was refused"};
+        if (!saves.save_checkpoint(next())) throw std::runtime_error{"a checkpoint was refused"};
     });
+    checkpoints.add("its statement by hand", [&] { save_by_hand(next()); });
     checkpoints.run(wanted.times(2 * of.times), wanted.pause());
     print(raw, of.label, checkpoints, 0);
 }

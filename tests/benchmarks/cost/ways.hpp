@@ -163,6 +163,30 @@ private:
     bare_statement take_, release_;
 };
 
+/// The store's statement that saves a checkpoint under a term, written by hand.
+class checkpoint_by_hand {
+public:
+    checkpoint_by_hand(const detail::statement_catalog& sql, const bare_connection& by, std::string_view name, std::string_view owner,
+                       std::int64_t token)
+        : save_{by, sql[detail::statement::save_checkpoint], in_}
+    {
+        in_.name.assign(name);
+        in_.owner.assign(owner);
+        in_.token = token;
+    }
+
+    void operator()(std::string_view text)
+    {
+        in_.checkpoint.assign(text);
+        in_.read_host_clock();
+        save_.change_one();
+    }
+
+private:
+    detail::parameter_block in_;
+    bare_statement save_;
+};
+
 /// The store's own session, without the thread that makes its calls return in time.
 class unbounded_calls {
 public:

@@ -216,9 +216,9 @@ public:
     [[nodiscard]] duration call_timeout() const noexcept { return options().call_timeout; }
     /// The options it was made with.
     [[nodiscard]] LEASEHOLD_DECL const odbc_options& options() const noexcept;
-    /// Calls given up so far because the driver did not return in time.
+    /// Calls given up so far because the driver did not return in time, and waits in a queue on connections that had gone silent.
     [[nodiscard]] LEASEHOLD_DECL std::uint64_t abandoned_calls() const;
-    /// How many of these have a driver that has still not returned.
+    /// How many of these calls, without the waits, have a driver that has still not returned.
     [[nodiscard]] LEASEHOLD_DECL std::size_t hanging_calls() const;
     /// Connections for calls that the store has now, pool_size at most. Those that wait for releases, or have waited, come on top.
     [[nodiscard]] LEASEHOLD_DECL std::size_t sessions() const;

@@ -75,7 +75,7 @@ int finish(Guard& guard, const command_end& end, const run_options& options)
 {
     const std::string name = quoted(options.name);
     std::error_code ec;
-    if (end.how != command_end::kind::ended) lh::detail::lease_access::forget_min_hold(guard);  // nothing was done that need not be again
+    if (end.how != command_end::kind::ended) lh::detail::lease_access::forget_min_hold(guard);  // the work is still to be done
     const lh::release_outcome released = end.lost() ? lh::release_outcome::lost : guard.release(ec);
     for (const std::string& each : describe_end(name, options.command.front(), end)) complain(each);
     if (end.lost()) return exit_code::lost;

@@ -20,6 +20,8 @@ using state = group::shard_machine::state;
 
 namespace {
 
+using indices = std::vector<std::size_t>;
+
 struct scene {
     lh::time_point now{};
     group::shard_machine machine{4, {.drain_timeout = 30s, .retry_min = 1s, .retry_max = 4s, .patience = 6s}};
@@ -39,9 +41,23 @@ struct scene {
     {
         return {{0, 1, 0, {}}, {1, 1, 0, {}}, {2, 1, 0, {}}, {3, 1, 0, {}}};
     }
-};
 
-using indices = std::vector<std::size_t>;
+    // `failed`: what the work came to that was drained for the operator.
+    void check_left_to_others_first(bool failed)
+    {
+        take_all();
+        auto rows = all_mine();
+        rows[2].request = group::shard_request{};
+        BOOST_TEST((machine.looked(alone(rows), now).drain == indices{2}));
+        machine.ended(2, failed, now);
+        machine.over(2);
+        rows.erase(rows.begin() + 2);
+        now += 24s - 1ms;
+        BOOST_TEST(machine.looked(alone(rows), now).take.empty());
+        now += 1ms;
+        BOOST_TEST((machine.looked(alone(rows), now).take == indices{2}));
+    }
+};
 
 }  // namespace
 
@@ -189,32 +205,12 @@ BOOST_AUTO_TEST_CASE(failure_on_a_shard_that_is_no_more_keeps_nobody_from_asking
 
 BOOST_AUTO_TEST_CASE(shard_that_an_operator_has_asked_for_is_left_to_others_first)
 {
-    take_all();
-    auto rows = all_mine();
-    rows[2].request = group::shard_request{};
-    BOOST_TEST((machine.looked(alone(rows), now).drain == indices{2}));
-    machine.ended(2, false, now);
-    machine.over(2);
-    rows.erase(rows.begin() + 2);
-    now += 24s - 1ms;
-    BOOST_TEST(machine.looked(alone(rows), now).take.empty());
-    now += 1ms;
-    BOOST_TEST((machine.looked(alone(rows), now).take == indices{2}));
+    check_left_to_others_first(false);
 }
 
 BOOST_AUTO_TEST_CASE(shard_that_an_operator_has_asked_for_is_left_to_others_first_though_its_work_fails)
 {
-    take_all();
-    auto rows = all_mine();
-    rows[2].request = group::shard_request{};
-    BOOST_TEST((machine.looked(alone(rows), now).drain == indices{2}));
-    machine.ended(2, true, now);
-    machine.over(2);
-    rows.erase(rows.begin() + 2);
-    now += 24s - 1ms;
-    BOOST_TEST(machine.looked(alone(rows), now).take.empty());
-    now += 1ms;
-    BOOST_TEST((machine.looked(alone(rows), now).take == indices{2}));
+    check_left_to_others_first(true);
 }
 
 BOOST_AUTO_TEST_CASE(drain_that_outlasts_its_time_is_told_once_and_the_shard_stays)

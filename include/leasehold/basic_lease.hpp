@@ -136,7 +136,8 @@ public:
     /// These functions throw like try_acquire(), and hold nothing then. lock() also throws std::system_error with
     /// std::errc::resource_deadlock_would_occur if this thread has already locked this lease. A second lease of the same name
     /// excludes this one also in the same thread: its lock() waits, and std::lock() of both never ends. Call guard().held()
-    /// before you rely on the lease: it can be lost. Then another thread may lock it, and each thread unlocks its own term.
+    /// before you rely on the lease: it can be lost. Then another thread may lock it, and each thread unlocks its own term. A thread that
+    /// locks it again unlocks twice, as two std::lock_guard do.
     void lock()
     {
         detail::refuse_deadlock("lock", name(), locks_.held_by_this_thread(keeper().mutex()));

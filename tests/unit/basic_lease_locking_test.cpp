@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -167,6 +168,23 @@ BOOST_AUTO_TEST_CASE(unlock_after_a_loss_leaves_the_lock_of_another_thread)
     l.unlock();
     BOOST_TEST(l.inspect().has_value());
     BOOST_TEST(!l.try_lock());
+}
+
+BOOST_AUTO_TEST_CASE(lock_guard_inside_another_after_a_loss_leaves_it_its_own_to_unlock)
+{
+    auto l = lease();
+    {
+        const std::lock_guard outer{l};
+        clock.advance(1h);
+        {
+            const std::lock_guard inner{l};
+            BOOST_TEST(l.guard().held());
+        }
+        BOOST_TEST(!l.guard().empty());
+        BOOST_TEST(!l.guard().held());
+    }
+    BOOST_TEST(l.guard().empty());
+    BOOST_TEST(!l.inspect());
 }
 
 BOOST_AUTO_TEST_CASE(thread_that_locks_next_may_destroy_the_lease_while_the_other_still_unlocks)

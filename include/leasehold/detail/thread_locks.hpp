@@ -31,8 +31,9 @@ inline void refuse_deadlock(std::string_view operation, std::string_view name, b
                                           "': this thread has not locked it"});
 }
 
-// The guards that the lock() of one lease keeps, one for each thread. If a thread lost its lock and another thread has
-// locked the lease since, each thread unlocks its own guard. One pointer, and memory for each guard.
+// The guards that the lock() of one lease keeps, the newest first. A thread unlocks its own guards only: another thread may have locked
+// the lease since it was lost. A thread that locks again after a loss has two guards, since its std::lock_guard of the lost one will
+// unlock, too. One pointer, and memory for each guard.
 //
 // The mutex that each function takes is the lease's own, always the same one: a lease that nobody locks has no memory for that.
 template <class Guard, class Threads>
@@ -50,20 +51,18 @@ public:
         return found != entries_.end() && found->guard.held();
     }
 
-    // False if there is nothing to keep. May throw std::bad_alloc; `guard` is then released. Also releases a lost guard that this
-    // thread still had here.
+    // False if there is nothing to keep. May throw std::bad_alloc; `guard` is then released.
     bool keep(std::mutex& mutex, Guard guard)
     {
         if (guard.empty()) return false;
-        entries added, lost;
+        entries added;
         added.emplace_front(Threads::this_thread(), std::move(guard));
         const std::lock_guard lock{mutex};
-        move_next(entries_, before(entries_, is_mine), lost);
         move_next(added, added.before_begin(), entries_);
         return true;
     }
 
-    // Takes the guard of this thread; empty if it has none.
+    // Takes the newest guard of this thread; empty if it has none.
     Guard take(std::mutex& mutex) noexcept
     {
         entries gone;
@@ -72,7 +71,7 @@ public:
         return gone.empty() ? Guard{} : std::move(gone.front().guard);
     }
 
-    // Empty if this thread has none. The reference is valid until this thread takes the guard, or the lease is destroyed.
+    // The newest guard; empty if this thread has none. The reference is valid until this thread takes the guard, or the lease is destroyed.
     [[nodiscard]] const Guard& of_this_thread(std::mutex& mutex) const noexcept
     {
         static const never_destroyed<Guard> none;

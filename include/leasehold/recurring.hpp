@@ -570,7 +570,6 @@ private:
         const std::exception_ptr thrown = detail::thrown_by([&] { std::invoke(job, begun); });
         failure error;
         bool given_up = false;
-        const recurring_options& options = book_->options();
         const fire_time fire = begun.fire();
         if (thrown && begun.held())
             begun.fail(given_up, error.ec);
@@ -578,10 +577,9 @@ private:
             complete(begun, stop, error);
         else if (!thrown && begun.state_ == run_type::state::in_transaction)
             begun.is_open(error.ec);
-        book_->tell_news();
-        if (given_up && options.on_given_up) options.on_given_up(fire);
-        if (thrown && options.on_failed) options.on_failed(fire, thrown);
-        if (error.ec) report(error);
+        book_->tell_end_of(fire, given_up, thrown, [&] {
+            if (error.ec) report(error);
+        });
         return begun.settled();
     }
 

@@ -1058,6 +1058,25 @@ BOOST_AUTO_TEST_CASE(what_on_given_up_throws_reaches_the_caller)
     BOOST_CHECK_THROW(run.fail(), std::range_error);
 }
 
+BOOST_AUTO_TEST_CASE(failure_is_told_although_on_given_up_throws)
+{
+    std::string told;
+    lh::memory_store store;
+    const auto words_of = [](const std::exception_ptr& failure) {
+        try {
+            std::rethrow_exception(failure);
+        } catch (const std::exception& e) {
+            return std::string{e.what()};
+        }
+    };
+    const lh::recurring_options options{.max_attempts = 1,
+                                        .on_given_up = [](lh::fire_time) { throw std::range_error{"the pager is broken"}; },
+                                        .on_failed = [&](lh::fire_time, const std::exception_ptr& failure) { told = words_of(failure); }};
+    lh::recurring job{store, "job", lh::every{.period = 5ms}, options};
+    BOOST_CHECK_THROW(job.run({}, [](auto&) { throw std::runtime_error{"the disk is full"}; }), std::range_error);
+    BOOST_TEST(told == "the disk is full");
+}
+
 BOOST_FIXTURE_TEST_CASE(completion_is_told_once_and_by_whom, scene)
 {
     using told = std::vector<std::string>;

@@ -141,9 +141,8 @@ private:
     // First the news, as run() does; and the hooks, also if the news throws.
     static void tell(Recurring& recurring, const std::vector<std::function<void()>>& hooks)
     {
-        const std::exception_ptr thrown = thrown_by([&] { access::book(recurring).tell_news(); });
-        for_each_then_throw(hooks, [](const auto& hook) { hook(); });
-        if (thrown) std::rethrow_exception(thrown);
+        call_each_then_throw([&] { access::book(recurring).tell_news(); },
+                             [&] { for_each_then_throw(hooks, [](const auto& hook) { hook(); }); });
     }
 
     // Runs no job: the fire, if one was begun, is open again, with as many attempts as before.
@@ -198,11 +197,9 @@ private:
             co_await on_store(recurring, renewal::call_order::first, failed, [&] { access::settle(begun, failed.error.ec); });
         told_failure ignored;
         co_await on_store(recurring, renewal::call_order::first, ignored, [&] { begun.release(ignored.error.ec); });
-        const recurring_options& options = access::book(recurring).options();
-        access::book(recurring).tell_news();
-        if (given_up && options.on_given_up) options.on_given_up(fire);
-        if (thrown && options.on_failed) options.on_failed(fire, thrown);
-        if (failed.error.ec) report(recurring, failed);
+        access::book(recurring).tell_end_of(fire, given_up, thrown, [&] {
+            if (failed.error.ec) report(recurring, failed);
+        });
         co_return access::settled(begun);
     }
 

@@ -62,6 +62,19 @@ void for_each_then_throw(const Range& all, const Function& f)
     if (first) std::rethrow_exception(first);
 }
 
+// Calls each function, even after one has thrown; then throws the first exception.
+template <class... Functions>
+void call_each_then_throw(const Functions&... functions)
+{
+    std::exception_ptr first;
+    const auto call = [&first](const auto& function) {
+        const std::exception_ptr thrown = thrown_by(function);
+        if (!first) first = thrown;
+    };
+    (call(functions), ...);
+    if (first) std::rethrow_exception(first);
+}
+
 }  // namespace leasehold::inline v0::detail
 
 #endif

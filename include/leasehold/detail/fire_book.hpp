@@ -131,7 +131,7 @@ public:
     }
 
     // Calls the hooks for what the record has said of completed fires since the last call. Both are called, also if the first throws;
-    // then throws what they throw.
+    // then throws what it throws.
     void tell_news()
     {
         news told;
@@ -139,11 +139,27 @@ public:
             const std::lock_guard lock{mutex_};
             told = std::exchange(news_, {});
         }
-        const std::exception_ptr thrown = thrown_by([&] {
+        const auto tell_completed = [&] {
             if (told.completed && options_.on_completed) options_.on_completed(*told.completed);
-        });
-        if (told.last && options_.on_last_completed) options_.on_last_completed(*told.last);
-        if (thrown) std::rethrow_exception(thrown);
+        };
+        const auto tell_last = [&] {
+            if (told.last && options_.on_last_completed) options_.on_last_completed(*told.last);
+        };
+        call_each_then_throw(tell_completed, tell_last);
+    }
+
+    // Calls the hooks after an attempt: the news, then that its fire is given up, then with what its job has thrown, if it has; `report()`
+    // comes last. All are called, also if one throws; then throws what the first of these throws.
+    template <class Report>
+    void tell_end_of(fire_time fire, bool given_up, const std::exception_ptr& failure, const Report& report)
+    {
+        const auto tell_given_up = [&] {
+            if (given_up && options_.on_given_up) options_.on_given_up(fire);
+        };
+        const auto tell_failed = [&] {
+            if (failure && options_.on_failed) options_.on_failed(fire, failure);
+        };
+        call_each_then_throw([this] { tell_news(); }, tell_given_up, tell_failed, report);
     }
 
     // It is not known what was written under the current term: the next holder has to read it.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // The checker of the campaign is put to the test: records of one flaw each.
 #include "check.hpp"
+#include "term.hpp"
 #include "turns.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -285,6 +286,20 @@ BOOST_AUTO_TEST_CASE(objects_to_a_term_that_is_over_before_its_deadline)
     BOOST_TEST(told(18 * s + 501 * millisecond) == 1);
     BOOST_TEST(told(18 * s + 950 * millisecond) == 0);  // its holder has released meanwhile
     BOOST_TEST(told(21 * s) == 0);
+}
+
+BOOST_AUTO_TEST_CASE(an_attempt_that_its_own_process_has_given_up_may_have_taken_a_term_over)
+{
+    const instant told = 18 * s + 501 * millisecond;
+    const record over{event::call, "c0.1", 9, 18 * s + 500 * millisecond, told, "renew:no"};
+    const auto given_up = [](const char* process, instant until) {
+        return record{event::call, process, 0, until - s, until, "acquire:error:timeout"};
+    };
+    BOOST_TEST(with({over, given_up("c0.1", 17 * s + 900 * millisecond)}).lost_too_early == 0);
+    BOOST_TEST(with({over, given_up("c1.1", 17 * s + 900 * millisecond)}).lost_too_early == 1);
+    BOOST_TEST(with({over, given_up("c0.1", told - patience)}).lost_too_early == 1);
+    const record won_by_another{event::won, "c1.1", 10, told - millisecond, 20 * s};
+    BOOST_TEST(with({over, given_up("c0.1", 17 * s + 900 * millisecond), won_by_another}).lost_too_early == 1);
 }
 
 BOOST_AUTO_TEST_CASE(objects_to_a_long_time_without_a_holder_unless_it_is_excused)

@@ -56,6 +56,7 @@ private:
     void judge_answer(const record& r, bool frozen);
     void count_errors();
     void judge_refusals();
+    [[nodiscard]] bool overtaken_by_itself(const term& t, instant until) const;
     void judge_signals();
     void judge_gaps();
     void judge_calm(const spans& held);
@@ -264,7 +265,20 @@ void judge_of::count_errors()
                 ++found_.faults[f.detail].errors;
 }
 
-// The store lets nobody in before the deadline, so it can't say before it that the term is over.
+// An attempt that its caller has given up may still be granted, and then takes over an unexpired term of its own owner. So that is the
+// only excuse where nobody else has a later term.
+bool judge_of::overtaken_by_itself(const term& t, instant until) const
+{
+    const bool gave_up = std::ranges::any_of(records_, [&](const record& r) {
+        return r.what == event::call && r.process == t.process && r.detail == "acquire:error:timeout" && r.until <= until &&
+               r.until + patience > until;
+    });
+    return gave_up && std::ranges::none_of(terms_, [&](const term& other) {
+               return other.process != t.process && other.token > t.token && other.first < until;
+           });
+}
+
+// The store lets nobody else in before the deadline, so it can't say before it that the term is over.
 void judge_of::judge_refusals()
 {
     for (const record& r : records_) {
@@ -273,6 +287,7 @@ void judge_of::judge_refusals()
             std::ranges::find_if(terms_, [&](const term& t) { return t.process == r.process && t.token == r.token; });
         if (of == terms_.end() || r.until >= of->promised) continue;
         if (r.detail == "renew:no" && of->ended && r.until >= *of->ended) continue;  // it was released meanwhile
+        if (overtaken_by_itself(*of, r.until)) continue;
         ++found_.lost_too_early;
         object(r.process + " was told " + r.detail + " at " + at_second(r.until, began_) +
                ", before its deadline: " + text(*of));

@@ -55,6 +55,29 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_waiter_whose_session_is_ended_goes_on_waiting, S
     BOOST_TEST(s.stores[1].health().wakes);
 }
 
+// The rights of a line are asked for on other sessions, so nothing else is sent on the one at the head.
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_waiter_at_the_head_of_a_line_whose_session_is_ended_queues_again, Server, servers)
+{
+    waiting_scene<Server> s;
+    std::array<lh::waker, 2> to_wake;
+    std::error_code ec;
+    auto first = s.stores[0].enqueue("n", to_wake[0]);
+    auto second = s.stores[1].enqueue("n", to_wake[1]);
+    // Without a session it is the first to try, too, but need not try again at a certain time.
+    const auto is_at_head = [&](std::size_t i, auto& ticket) {
+        const lh::turn_answer turn = s.stores[i].turn(ticket, ec);
+        return turn.status == lh::turn_status::first && turn.retry_after > 0s;
+    };
+    BOOST_REQUIRE(eventually([&] { return is_at_head(0, first); }));
+    BOOST_TEST((s.stores[1].turn(second, ec).status == lh::turn_status::behind));
+    BOOST_REQUIRE(s.are_in_line(1));
+    s.end_session_of_holder();
+    BOOST_REQUIRE(eventually([&] { return is_at_head(1, second); }));
+    BOOST_TEST(eventually([&] { return s.stores[0].turn(first, ec).status == lh::turn_status::behind; }, 10s));
+    BOOST_TEST(!ec);
+    BOOST_TEST(throughout([&] { return is_at_head(1, second); }, 6s));
+}
+
 BOOST_AUTO_TEST_CASE_TEMPLATE(a_wait_that_is_cancelled_on_the_server_is_no_refusal_of_locks, Server, servers)
 {
     waiting_scene<Server> s;

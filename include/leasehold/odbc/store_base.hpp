@@ -128,7 +128,8 @@ public:
     [[nodiscard]] LEASEHOLD_DECL acquire_result try_acquire(queue_ticket& ticket, std::string_view owner, duration ttl,
                                                             std::error_code& ec);
     /// ordered_store: in the order of coming, across processes, where the database has session locks; elsewhere all are first. Asks
-    /// nothing of the table, but connects if the database isn't known yet.
+    /// nothing of the table, but connects if the database isn't known yet, and asks the server every 5 s whether the place at the head is
+    /// lost.
     [[nodiscard]] LEASEHOLD_DECL turn_answer turn(queue_ticket& ticket, std::error_code& ec);
 
     /// See queueing_store.

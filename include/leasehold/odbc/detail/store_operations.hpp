@@ -178,6 +178,18 @@ public:
         return failed ? acquire_result{} : result;
     }
 
+    // Asks the server whether the ticket's session still has the lock. A waiter that has lost its place queues again.
+    void confirm_head(waiting_ticket& ticket, failure& failed)
+    {
+        const session_pointer session = ticket.session();
+        answer ignored;
+        if (!call_on(session, {operation::now}, deadline(), ignored, failed)) return ticket.hand_over_session();
+        if (failed || session->inner().lock().connection_number() != ticket.connection())
+            ticket.drop();
+        else
+            ticket.confirmed();
+    }
+
     // A waiter for the lock looks whether the lock may be stuck.
     acquire_result look_past_queue(waiting_ticket& ticket, const acquire_request& request, failure& failed)
     {

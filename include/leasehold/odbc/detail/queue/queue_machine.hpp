@@ -91,6 +91,7 @@ public:
         assert(position_ == queue_position::waiting);
         if (!has_lock) return step_out(now + requeue_pause);
         position_ = queue_position::at_head;
+        confirmed_at_ = now;
         wakes_come_ = true;
         looks_.reset();
     }
@@ -186,6 +187,14 @@ public:
         return {turn_status::overdue, longest};
     }
 
+    // At the head of a line whose rights are asked for on other sessions: whether to ask the server if this one still has the lock. If it
+    // has not, another waiter is at the head, too.
+    [[nodiscard]] bool is_to_confirm(time_point now) const noexcept
+    {
+        return position_ == queue_position::at_head && now - confirmed_at_ >= longest_trust;
+    }
+    void confirmed(time_point now) noexcept { confirmed_at_ = now; }
+
     // Behind others it was granted what it wanted: their wake-up did not come.
     void passed() noexcept { wakes_come_ = false; }
 
@@ -215,6 +224,7 @@ private:
     bool wakes_come_;
     queue_position position_ = queue_position::outside;
     time_point queue_at_ = time_point::min();
+    time_point confirmed_at_{};                 // at the head: when it was last known to have the lock
     time_point term_ends_ = time_point::min();  // as far as it is known
     fencing_token seen_{};  // no term has this one, 0
     time_point seen_since_{};

@@ -110,6 +110,18 @@ public:
         return delay;
     }
 
+    // See queue_machine.
+    [[nodiscard]] bool is_to_confirm() const
+    {
+        const std::lock_guard lock{mutex_};
+        return machine_.is_to_confirm(now());
+    }
+    void confirmed()
+    {
+        const std::lock_guard lock{mutex_};
+        machine_.confirmed(now());
+    }
+
     // Whether it is its turn. Begins to wait, if need be and a session is to be had.
     [[nodiscard]] turn_answer turn()
     {

@@ -336,6 +336,19 @@ BOOST_AUTO_TEST_CASE(who_has_the_lock_is_first_and_looks_every_twenty_millisecon
     BOOST_TEST((last == longest_look_at_others));
 }
 
+BOOST_AUTO_TEST_CASE(who_has_the_lock_for_a_right_that_is_asked_for_elsewhere_makes_sure_of_it_every_five_seconds)
+{
+    queue_machine m = at_head();
+    BOOST_TEST(!m.is_to_confirm(start + longest_trust - 1ns));
+    BOOST_TEST(m.is_to_confirm(start + longest_trust));
+    m.confirmed(start + longest_trust);
+    BOOST_TEST(!m.is_to_confirm(start + 2 * longest_trust - 1ns));
+    BOOST_TEST(m.is_to_confirm(start + 2 * longest_trust));
+    m.lost(start + 2 * longest_trust);
+    BOOST_TEST(!m.is_to_confirm(start + 1h));
+    BOOST_TEST(!waiting().is_to_confirm(start + 1h), "another session's answer tells that");
+}
+
 BOOST_AUTO_TEST_CASE(who_is_behind_is_overdue_after_five_seconds_and_then_sooner)
 {
     queue_machine m = waiting();

@@ -79,7 +79,8 @@ public:
                 lh::detail::run_access::never_begun(run);
                 return exit_code::signalled + signals_.ended_by();
             }
-            if (!run) return first ? nothing_to_run(due) : ended_with_status(status);
+            if (!run && first) return nothing_to_run(due);
+            if (!run) return ended_with_status(completed_elsewhere(failed) ? exit_code::success : status);
             const lh::fire_time fire = run.fire();
             const int ended_with = carry_out(run);
             if (ended_with == 0 && failed == fire) failed = lh::no_fire;
@@ -178,8 +179,7 @@ private:
     {
         const auto last = job_.last();
         if (last && last->fire >= due) {
-            explain(name() + ": the run of " + to_text(last->fire) + " was completed by " + printable(last->owner) + ", " +
-                    to_text(last->completed_at));
+            explain_completion(*last);
             return exit_code::success;
         }
         const lh::fire_time next = job_.next();
@@ -195,6 +195,22 @@ private:
             tell(name() + ": the run of " + to_text(due) + (next > due ? " was given up or missed; the next one is due " + to_text(next)
                                                                        : " is not completed"));
         return options_.busy_status;
+    }
+
+    // While this host waited to try the fire again. If the store can't say, the failure here counts.
+    bool completed_elsewhere(lh::fire_time fire)
+    {
+        std::error_code ignored;
+        const auto last = job_.last(ignored);
+        if (!last || last->fire != fire) return false;
+        explain_completion(*last);
+        return true;
+    }
+
+    void explain_completion(const lh::completed_fire& last) const
+    {
+        explain(name() + ": the run of " + to_text(last.fire) + " was completed by " + printable(last.owner) + ", " +
+                to_text(last.completed_at));
     }
 
     // Runs the command; returns the status of the tool.

@@ -149,7 +149,7 @@ private:
                                 std::move(checkpoint)};
         const command_end end = supervise(command, *signals, term);
         for (const std::string& each : describe_end(name, options_.command.front(), end)) complain(each);
-        if (end.how == command_end::kind::not_started) return give_up(end.shell_status());
+        if (end.can_never_run()) return give_up(end.shell_status());
         if (end.lost() || shard.draining()) return;
         const int status = end.shell_status();
         if (status != 0) throw std::runtime_error{"the command has ended with status " + std::to_string(status)};

@@ -238,6 +238,8 @@ int command_end::shell_status() const noexcept
     return exit_code::internal;
 }
 
+bool command_end::can_never_run() const noexcept { return how == kind::not_started && status_of_refusal(error) != exit_code::internal; }
+
 duration tell_again_after(duration remaining) noexcept { return std::clamp<duration>(remaining / 4, 5ms, 500ms); }
 
 command_end supervise(const keeper& by, signal_inbox& signals, const running_term& term)

@@ -32,6 +32,8 @@ struct command_end {
     /// Its own status as a shell tells it: 128 and the signal for one that was killed, 127 or 126 for one that isn't there
     /// or can't be run, 70 where the system has no process for it. exit_code::overdue for one that ran for too long, however it has ended.
     [[nodiscard]] int shell_status() const noexcept;
+    /// The command isn't there, or is none. It is not that the system had no process, memory or file for it for a moment.
+    [[nodiscard]] bool can_never_run() const noexcept;
     /// The signal that killed it, or 0.
     [[nodiscard]] int signal() const noexcept;
 };

@@ -8,11 +8,14 @@
 
 #include <algorithm>
 #include <csignal>
+#include <filesystem>
 #include <fstream>
 #include <set>
 #include <sstream>
 #include <string>
 #include <vector>
+
+#include <sys/resource.h>
 
 using namespace leasehold_test;
 
@@ -146,6 +149,31 @@ BOOST_FIXTURE_TEST_CASE(host_that_can_start_no_commands_any_more_ends, scene)
     BOOST_TEST(has(errors(), "the process that starts the commands was killed"), errors());
     BOOST_TEST(run_words("ps orders").out == "orders has no members\n");
 }
+
+#if defined(__linux__)
+BOOST_FIXTURE_TEST_CASE(host_that_had_no_descriptor_for_a_command_keeps_its_shards_and_tries_again, scene)
+{
+    const std::string works = "echo begin $1 >> " + path("notes") + "; test $1 = 0 || exec sleep 60; until [ -e " + path("go") +
+                              " ]; do sleep 0.05; done; exit 3";
+    auto host = start(shard({"--of", "2"}, works));
+    BOOST_REQUIRE(notes_are({"begin 0", "begin 1"}));
+    const pid_t starts_keepers = process_tree(host.pid())[1];
+    const std::string descriptors = "/proc/" + std::to_string(starts_keepers) + "/fd/";
+    rlimit before{};
+    BOOST_REQUIRE(::prlimit(starts_keepers, RLIMIT_NOFILE, nullptr, &before) == 0);
+    rlimit one_more = before;  // which the keeper's end of a socket takes
+    for (one_more.rlim_cur = 0; std::filesystem::is_symlink(descriptors + std::to_string(one_more.rlim_cur)); ++one_more.rlim_cur) {}
+    ++one_more.rlim_cur;
+    BOOST_REQUIRE(::prlimit(starts_keepers, RLIMIT_NOFILE, &one_more, nullptr) == 0);
+    std::ofstream{path("go")};
+    BOOST_REQUIRE_MESSAGE(eventually([this] { return has(errors(), "can't run sh: "); }, 60s), errors());
+    std::filesystem::remove(path("go"));
+    BOOST_REQUIRE(::prlimit(starts_keepers, RLIMIT_NOFILE, &before, nullptr) == 0);
+    BOOST_TEST(eventually([this] { return lines("notes") == std::multiset<std::string>{"begin 0", "begin 0", "begin 1"}; }, 60s));
+    host.signal(SIGTERM);
+    BOOST_TEST(host.wait(20s).success());
+}
+#endif
 
 BOOST_FIXTURE_TEST_CASE(what_can_not_work_is_refused, scene)
 {

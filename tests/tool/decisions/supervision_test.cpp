@@ -97,6 +97,17 @@ BOOST_AUTO_TEST_CASE(a_command_s_end_becomes_a_shell_s_status)
     BOOST_TEST((!command_end{.notes = leaves_others}.lost()));
 }
 
+BOOST_AUTO_TEST_CASE(command_can_never_run_if_it_is_not_there_and_may_run_later_if_the_system_had_nothing_left_for_it)
+{
+    using kind = command_end::kind;
+    for (const int refusal : {ENOENT, ENOTDIR, EACCES, ENOEXEC})
+        BOOST_TEST((command_end{.how = kind::not_started, .error = refusal}.can_never_run()), refusal);
+    for (const int no_more : {EAGAIN, ENOMEM, EMFILE, ENFILE})
+        BOOST_TEST((!command_end{.how = kind::not_started, .error = no_more}.can_never_run()), no_more);
+    BOOST_TEST((!command_end{.status = 127 << 8}.can_never_run()), "what the command itself ends with is not a refusal");
+    BOOST_TEST((!command_end{.how = kind::keeper_gone}.can_never_run()));
+}
+
 BOOST_AUTO_TEST_CASE(the_deadline_is_told_more_often_where_it_is_near)
 {
     BOOST_TEST(tell_again_after(1h) == 500ms);

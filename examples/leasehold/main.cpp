@@ -22,6 +22,7 @@ namespace {
 int report(const std::system_error& error)
 {
     tool::complain(error.what());
+    if (error.code() == leasehold::errc::held_closed) return tool::exit_code::busy;
     return error.code() == std::errc::invalid_argument ? tool::exit_code::usage : tool::exit_code::internal;
 }
 

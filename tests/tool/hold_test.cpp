@@ -48,6 +48,16 @@ BOOST_FIXTURE_TEST_CASE(nobody_gets_a_name_that_is_held_closed, tool_fixture)
     BOOST_TEST(run_words("run report --nowait -- true").status.success());
 }
 
+BOOST_FIXTURE_TEST_CASE(count_of_a_name_that_is_held_closed_cannot_be_changed_now, tool_fixture)
+{
+    BOOST_TEST(run_words("hold licences --for 2h --reason audit").status.success());
+    const auto refused = run_words("resize licences 8");
+    BOOST_TEST(refused.status.code == 75);
+    BOOST_TEST(says(refused.err, "held closed (audit)"), refused.err);
+    BOOST_TEST(run_words("unhold licences").status.success());
+    BOOST_TEST(run_words("resize licences 8").status.success());
+}
+
 BOOST_FIXTURE_TEST_CASE(hold_asks_the_holder_first, held_fixture)
 {
     BOOST_TEST(run_words("hold job/1 --for 1h --wait 30s").status.success());

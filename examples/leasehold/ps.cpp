@@ -66,7 +66,8 @@ std::optional<std::size_t> count_of(const std::optional<lh::lease_record>& recor
 
 group_view look_at(opened_store& store, const std::string& name)
 {
-    const lh::shard_group<lh::odbc_store> group{*store.operator->(), name, lh::max_shards};
+    // It never becomes a member. With a short id the group's name may be as long as members with such ids may have it.
+    const lh::shard_group<lh::odbc_store> group{*store.operator->(), name, lh::max_shards, lh::shard_options{.id = "-"}};
     return {group.members(), group.view(), count_of(lh::basic_lease{*store, name}.inspect())};
 }
 

@@ -375,6 +375,22 @@ BOOST_FIXTURE_TEST_CASE(ps_shows_members_and_whose_the_shards_are, tool_fixture)
     BOOST_TEST(json.out.find("{\"index\": 2, \"owner\": \"web-1\", \"token\": ") != std::string::npos, json.out);
 }
 
+BOOST_FIXTURE_TEST_CASE(ps_shows_a_group_whose_name_is_too_long_for_members_with_long_ids, tool_fixture)
+{
+    const std::string name(170, 'x');
+    lh::odbc_store store{sqlite_connection_string(path("leases.db"))};
+    lh::shard_group shards{store, name, 1, lh::shard_options{.id = "web-1"}};
+    std::jthread runs{[&shards](const std::stop_token& stop) {
+        shards.run(stop, [](auto& shard) {
+            while (shard.held() && !shard.draining()) std::this_thread::sleep_for(std::chrono::milliseconds{2});
+        });
+    }};
+    BOOST_REQUIRE(eventually([&] { return shards.owned().size() == 1; }, 60s));
+    const auto shown = run({"ps", name});
+    BOOST_TEST(shown.status.success(), shown.err);
+    BOOST_TEST(shown.out.find("\nweb-1   1       0  ") != std::string::npos, shown.out);
+}
+
 BOOST_FIXTURE_TEST_CASE(ps_shows_what_drains_and_what_is_held_closed, tool_fixture)
 {
     lh::odbc_store store{sqlite_connection_string(path("leases.db"))};

@@ -138,25 +138,25 @@ public:
     /// excludes this one also in the same thread: its lock() waits, and std::lock() of both never ends. Call guard().held()
     /// before you rely on the lease: it can be lost. Then another thread may lock it, and each thread unlocks its own term. A thread that
     /// locks it again unlocks twice, as two std::lock_guard do.
-    void lock()
+    void lock() &
     {
         detail::refuse_deadlock("lock", name(), locks_.held_by_this_thread(keeper().mutex()));
         locks_.keep(keeper().mutex(), this->acquire());
     }
 
     /// Makes one attempt, and keeps the guard like lock(). False means busy.
-    [[nodiscard]] bool try_lock() { return locks_.keep(keeper().mutex(), this->try_acquire()); }
+    [[nodiscard]] bool try_lock() & { return locks_.keep(keeper().mutex(), this->try_acquire()); }
 
     /// Waits at most this long. False means that the name was busy until then.
     template <class Rep, class Period>
-    [[nodiscard]] bool try_lock_for(std::chrono::duration<Rep, Period> at_most)
+    [[nodiscard]] bool try_lock_for(std::chrono::duration<Rep, Period> at_most) &
     {
         return locks_.keep(keeper().mutex(), this->try_acquire_for(at_most));
     }
 
     /// Waits at most until this instant. False means that the name was busy until then.
     template <class Clk, class Dur>
-    [[nodiscard]] bool try_lock_until(std::chrono::time_point<Clk, Dur> until)
+    [[nodiscard]] bool try_lock_until(std::chrono::time_point<Clk, Dur> until) &
     {
         return locks_.keep(keeper().mutex(), this->try_acquire_until(until));
     }
@@ -209,6 +209,8 @@ public:
         return requested;
     }
 
+    /// The same without a reason, reported in `ec`: does not throw.
+    bool request_handover(std::error_code& ec) const noexcept { return request_handover({}, ec); }
     /// The same, reported in `ec`: does not throw.
     bool request_handover(std::string_view reason, std::error_code& ec) const noexcept
     {

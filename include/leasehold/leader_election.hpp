@@ -81,6 +81,13 @@ public:
         }
     }
 
+    template <class Lead>
+        requires(!std::invocable<Lead&, term_type&>)
+    void run(const std::stop_token&, Lead) = delete;  ///< it needs something to call with the leader_term (auto&)
+    template <class Lead>
+        requires(!std::invocable<Lead&, term_type&>)
+    void run(const std::stop_token&, Lead, std::error_code&) = delete;  ///< the same
+
     /// Ends the current term of leadership, if there is one: its held() turns false at once, and the lease is released
     /// when the function that leads returns. run() campaigns again after the cooldown.
     ///

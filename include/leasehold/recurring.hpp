@@ -223,6 +223,12 @@ public:
     {
         ec = run_until_refused(stop, job).ec;
     }
+    template <class Job>
+        requires(!std::invocable<Job&, run_type&>)
+    void run(const std::stop_token&, Job) = delete;  ///< it needs something to call with the recurring_run (auto&)
+    template <class Job>
+        requires(!std::invocable<Job&, run_type&>)
+    void run(const std::stop_token&, Job, std::error_code&) = delete;  ///< the same
 
     /// The last completed fire; empty if none ever was. One statement. Throws store_error when the store fails.
     [[nodiscard]] std::optional<completed_fire> last() const

@@ -169,9 +169,13 @@ public:
         requires(!std::is_same_v<std::remove_cvref_t<Connection>, std::error_code>)
     bool complete(Connection&& connection) &
     {
-        static_assert(requires(const std::string& text) { detail::save_in_transaction(connection, guard_, text); },
+        constexpr bool possible = requires(const std::string& text) { detail::save_in_transaction(connection, guard_, text); };
+        static_assert(possible,
                       "complete(connection) needs save_checkpoint_on(connection, guard, text): for ODBC, <leasehold/odbc/fence.hpp>");
-        return in_transaction([&](const std::string& text) { return detail::save_in_transaction(connection, guard_, text); });
+        if constexpr (possible)
+            return in_transaction([&](const std::string& text) { return detail::save_in_transaction(connection, guard_, text); });
+        else
+            return false;
     }
     /// The same, reported in `ec`: does not throw.
     template <class Connection>

@@ -229,25 +229,25 @@ public:
     /// These functions throw like the attempts, and hold nothing then. lock() and lock_shared() also throw std::system_error with
     /// std::errc::resource_deadlock_would_occur if this thread has already locked this lease, shared or not.
     /// Call guard().held() or shared_guard().held() before you rely on the lease: it can be lost.
-    void lock()
+    void lock() &
     {
         detail::refuse_deadlock("lock", name(), locked_exclusively() || locked_shared());
         locks_->exclusive.keep(locks_->mutex, this->acquire());
     }
 
     /// Makes one attempt, and keeps the guard like lock(). False means busy.
-    [[nodiscard]] bool try_lock() { return locks_->exclusive.keep(locks_->mutex, this->try_acquire()); }
+    [[nodiscard]] bool try_lock() & { return locks_->exclusive.keep(locks_->mutex, this->try_acquire()); }
 
     /// Waits at most this long. False means that it was busy until then.
     template <class Rep, class Period>
-    [[nodiscard]] bool try_lock_for(std::chrono::duration<Rep, Period> at_most)
+    [[nodiscard]] bool try_lock_for(std::chrono::duration<Rep, Period> at_most) &
     {
         return locks_->exclusive.keep(locks_->mutex, this->try_acquire_for(at_most));
     }
 
     /// Waits at most until this instant. False means that it was busy until then.
     template <class Clk, class Dur>
-    [[nodiscard]] bool try_lock_until(std::chrono::time_point<Clk, Dur> until)
+    [[nodiscard]] bool try_lock_until(std::chrono::time_point<Clk, Dur> until) &
     {
         return locks_->exclusive.keep(locks_->mutex, this->try_acquire_until(until));
     }
@@ -261,25 +261,25 @@ public:
     }
 
     /// The same for a reader.
-    void lock_shared()
+    void lock_shared() &
     {
         detail::refuse_deadlock("lock_shared", name(), locked_exclusively() || locked_shared());
         locks_->shared.keep(locks_->mutex, acquire_shared());
     }
 
     /// Makes one attempt, and keeps the guard like lock_shared(). False means busy, or that this thread has locked it already.
-    [[nodiscard]] bool try_lock_shared() { return !locked_shared() && locks_->shared.keep(locks_->mutex, try_acquire_shared()); }
+    [[nodiscard]] bool try_lock_shared() & { return !locked_shared() && locks_->shared.keep(locks_->mutex, try_acquire_shared()); }
 
     /// Waits at most this long. False means that it was busy until then, or that this thread has locked it already.
     template <class Rep, class Period>
-    [[nodiscard]] bool try_lock_shared_for(std::chrono::duration<Rep, Period> at_most)
+    [[nodiscard]] bool try_lock_shared_for(std::chrono::duration<Rep, Period> at_most) &
     {
         return !locked_shared() && locks_->shared.keep(locks_->mutex, try_acquire_shared_for(at_most));
     }
 
     /// Waits at most until this instant. False means that it was busy until then, or that this thread has locked it already.
     template <class Clk, class Dur>
-    [[nodiscard]] bool try_lock_shared_until(std::chrono::time_point<Clk, Dur> until)
+    [[nodiscard]] bool try_lock_shared_until(std::chrono::time_point<Clk, Dur> until) &
     {
         return !locked_shared() && locks_->shared.keep(locks_->mutex, try_acquire_shared_until(until));
     }

@@ -167,6 +167,12 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(texts_and_connections_that_will_not_do_are_refused
     odbc_connection autocommitting{s.database.connection_string()};
     BOOST_TEST(!lh::odbc::save_checkpoint(autocommitting.handle(), guard, "x", ec));
     BOOST_TEST((ec == std::errc::invalid_argument));
+    BOOST_CHECK_EXCEPTION(static_cast<void>(lh::odbc::save_checkpoint(autocommitting.handle(), guard, "x")), std::system_error,
+                          [&](const std::system_error& e) {
+                              const std::string words = e.what();
+                              return words.find("save_checkpoint '" + s.name + "': ") != std::string::npos &&
+                                     words.find("SQL_ATTR_AUTOCOMMIT") != std::string::npos;
+                          });
     BOOST_TEST(saved(s.store, s.name) == "none");
 }
 

@@ -123,6 +123,13 @@ static_assert(acts_of_named<static_guard> == 3 && acts_of_temporary<static_guard
 using run = lh::recurring_run<lease>;
 static_assert(acts_of_named<run> == 13 && acts_of_temporary<run> == 0);
 
+// A lock of a temporary lease is released at once, too.
+template <class Lease>
+concept locks_temporarily = requires { std::declval<Lease>().lock(); } || requires { std::declval<Lease>().try_lock(); } ||
+                            requires { std::declval<Lease>().lock_shared(); } || requires { std::declval<Lease>().try_lock_shared(); };
+static_assert(!locks_temporarily<lease> && locks_temporarily<lease&>);
+static_assert(!locks_temporarily<lh::shared_lease<lh::memory_store>> && locks_temporarily<lh::shared_lease<lh::memory_store>&>);
+
 // The end of a term asks nothing.
 static_assert(requires(lease& free) { free.try_acquire().release(); });
 

@@ -8,6 +8,7 @@
 #include <leasehold/detail/catch_into.hpp>
 #include <leasehold/detail/config.hpp>
 #include <leasehold/detail/guard_core.hpp>
+#include <leasehold/detail/printable.hpp>
 #include <leasehold/error.hpp>
 #include <leasehold/fencing_token.hpp>
 #include <leasehold/fwd.hpp>
@@ -56,10 +57,6 @@ LEASEHOLD_DECL bool save_checkpoint_in_transaction(store_base& store, SQLHDBC co
                                                    fencing_token token, std::string_view text, std::error_code& ec,
                                                    store_diagnostics& details);
 
-inline constexpr const char* fence_needs_a_transaction =
-    "leasehold: fence: the connection is in autocommit mode, in which a fence would end with its own statement; set"
-    " SQL_ATTR_AUTOCOMMIT to SQL_AUTOCOMMIT_OFF, and end the transaction with SQLEndTran";
-
 template <class Guard>
 bool fence(SQLHDBC connection, const Guard& guard, std::error_code& ec, store_diagnostics& details)
 {
@@ -90,11 +87,14 @@ bool save_checkpoint(SQLHDBC connection, const Guard& guard, std::string_view te
 // Throws for odbc::fence() and odbc::save_checkpoint(), if there is an error.
 inline void throw_of_fence(std::error_code ec, std::string_view doing, std::string_view name, store_diagnostics details)
 {
+    if (!ec) return;
+    const std::string what = std::string{doing} + " '" + leasehold::detail::printable(name) + "'";
     if (ec == std::errc::invalid_argument && ec.category() == std::generic_category())
-        leasehold::detail::throw_exception(std::system_error{ec, fence_needs_a_transaction});
-    if (ec)
         leasehold::detail::throw_exception(
-            store_error{ec, std::string{doing} + " '" + std::string{name} + "'", std::move(details)});
+            std::system_error{ec, "leasehold: " + what +
+                                      ": the connection is in autocommit mode, in which a fence would end with its own statement; set"
+                                      " SQL_ATTR_AUTOCOMMIT to SQL_AUTOCOMMIT_OFF, and end the transaction with SQLEndTran"});
+    leasehold::detail::throw_exception(store_error{ec, what, std::move(details)});
 }
 
 }  // namespace detail

@@ -210,8 +210,8 @@ public:
         std::error_code ignored;
         const auto holder = lease_.inspect(ignored);
         if (holder && holder->is_hold())
-            return one + "can't join: its name is held closed ('" + detail::printable(holder->hold_reason()) +
-                   "'): open it with unhold(), or give this one another id";
+            return one + "can't join: its name is " + detail::words_of_hold(*holder) +
+                   ": open it with unhold(), or give this one another id";
         const bool known = holder && !holder->owner.empty();
         return one + "lives already" + (known ? ", held by '" + detail::printable(holder->owner) + "'" : "") +
                ": give this one another id, or wait until that one has left or its ttl is over";

@@ -6,6 +6,7 @@
 #endif
 
 #include <leasehold/detail/hold_text.hpp>
+#include <leasehold/detail/printable.hpp>
 #include <leasehold/duration.hpp>
 #include <leasehold/fencing_token.hpp>
 
@@ -67,6 +68,17 @@ struct lease_record {
 
     friend bool operator==(const lease_record&, const lease_record&) = default;
 };
+
+namespace detail {
+
+// For messages, as in "held closed (migration)".
+inline std::string words_of_hold(const lease_record& hold)
+{
+    const std::string_view reason = hold_reason(hold.owner);
+    return reason.empty() ? "held closed" : "held closed (" + printable(reason) + ")";
+}
+
+}  // namespace detail
 
 }  // namespace leasehold::inline v0
 

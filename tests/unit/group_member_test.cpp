@@ -85,11 +85,17 @@ BOOST_AUTO_TEST_CASE(second_member_with_an_id_is_refused_and_told_who)
 
 BOOST_AUTO_TEST_CASE(member_whose_name_is_held_closed_is_told_so)
 {
-    store.hold("workers/members/a", 1h, "reboot");
-    const auto says_so = [](const std::system_error& e) {
-        return std::string{e.what()}.find("a member 'a' of 'workers' can't join: its name is held closed ('reboot')") != std::string::npos;
+    const auto is_told = [&](const std::string& hold) {
+        const auto says_so = [&](const std::system_error& e) {
+            return std::string{e.what()}.find("a member 'a' of 'workers' can't join: its name is " + hold + ": open it") != std::string::npos;
+        };
+        BOOST_CHECK_EXCEPTION((member_type{store, "workers", {.id = "a"}, clock}), std::system_error, says_so);
+        BOOST_TEST(store.unhold("workers/members/a"));
     };
-    BOOST_CHECK_EXCEPTION((member_type{store, "workers", {.id = "a"}, clock}), std::system_error, says_so);
+    store.hold("workers/members/a", 1h, "reboot");
+    is_told("held closed (reboot)");
+    store.hold("workers/members/a", 1h, "");
+    is_told("held closed");
 }
 
 BOOST_AUTO_TEST_CASE(data_that_look_like_words_of_a_shard_group_are_shown_as_they_are)

@@ -615,7 +615,7 @@ private:
         const std::string here = "'" + printable(names_.name) + "' has " + std::to_string(count()) + " " + std::string{names_.unit} +
                                  " here, but ";
         if (other.is_hold())
-            return here + "that name is held closed (" + printable(other.hold_reason()) + "): open it with unhold() first";
+            return here + "that name is " + words_of_hold(other) + ": open it with unhold() first";
         if (!other.is_count())
             return here + "a lease of that name is " +
                    (other.owner.empty() ? "kept closed by its min_hold" : "held by '" + printable(other.owner) + "'") +

@@ -124,7 +124,7 @@ private:
     {
         const std::string here = "'" + detail::printable(name_) + "' has " + count_text(count_) + " here, but ";
         if (other.is_hold())
-            return here + "that name is held closed (" + detail::printable(other.hold_reason()) + "): open it with unhold() first";
+            return here + "that name is " + detail::words_of_hold(other) + ": open it with unhold() first";
         if (!count_in(other.owner))
             return here + "a lease of that name is " +
                    (other.owner.empty() ? "kept closed by its min_hold" : "held by '" + detail::printable(other.owner) + "'") +

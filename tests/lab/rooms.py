@@ -25,8 +25,7 @@ ROWS = (
     {"renewal": "renewal/",
      "odbc protocol": "odbc/detail/ odbc/detail/flow/ odbc/odbc_options.hpp odbc/store_health.hpp"},
     {"surface": "detail/ fwd.hpp concepts.hpp", "odbc driver": "odbc/detail/driver/"},
-    {"observing": "lease_observer.hpp detail/change_feed.hpp detail/lease_changes.hpp detail/observation.hpp"
-                  " detail/observer_base.hpp",
+    {"observing": "lease_observer.hpp detail/change_feed.hpp detail/lease_changes.hpp detail/observer_base.hpp",
      "lease": "basic_lease.hpp lease_guard.hpp sequencer.hpp detail/lease_attempts.hpp", "odbc session": "odbc/detail/session/"},
     {"rights": "lease_semaphore.hpp lease_set.hpp lease_set_guard.hpp shared_lease.hpp permit_guard.hpp exclusive_guard.hpp release_all.hpp"
                " detail/batch_attempt.hpp detail/count_machine.hpp detail/counted_store.hpp detail/exclusive_wait.hpp"

@@ -96,6 +96,14 @@ struct scene {
 
 using texts = std::vector<std::string>;
 
+// The thread of an observer runs before its class is built, and after it is destroyed: all that there is belongs to the base.
+template <class Observer, class Seen, class Change>
+constexpr bool adds_nothing = sizeof(Observer) == sizeof(lh::detail::observer_base<Seen, Change, typename Observer::clock_type>);
+
+static_assert(adds_nothing<lh::lease_observer<memory_type>, std::optional<lh::lease_record>, lh::lease_change>);
+static_assert(adds_nothing<lh::prefix_observer<memory_type>, std::vector<lh::lease_record>, lh::lease_change>);
+static_assert(adds_nothing<lh::group_observer<memory_type>, std::vector<lh::member_record>, lh::member_change>);
+
 }  // namespace
 
 BOOST_FIXTURE_TEST_SUITE(lease_observer_test, scene)

@@ -28,7 +28,6 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <functional>
 #include <map>
 #include <memory>
@@ -275,25 +274,7 @@ private:
     template <class Work>
     void work_on(job_type& job, Work& work) noexcept
     {
-        std::string reason;
-        bool failed = true;
-#if defined(__cpp_exceptions)
-        std::error_code without_memory;  // then nobody learns the reason
-        try {
-            std::invoke(work, *job.shard);
-            failed = false;
-        }
-        catch (const std::exception& e) {
-            detail::catch_into(without_memory, [&] { reason = e.what(); });
-        }
-        catch (...) {
-            detail::catch_into(without_memory, [&] { reason = "an exception that is no std::exception"; });
-        }
-#else
-        std::invoke(work, *job.shard);
-        failed = false;
-#endif
-        runner_.finished(job, failed, std::move(reason));
+        runner_.finished(job, detail::thrown_by([&] { std::invoke(work, *job.shard); }));
     }
 
     // Returns the rows of the group that `reads` finds. Does not throw.

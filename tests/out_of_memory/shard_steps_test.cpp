@@ -71,7 +71,7 @@ struct member {
         for (int i = 0; i < 3; ++i, clock.advance(3s)) {
             if (runner.wind_up(session)) return true;
             for (const auto& each : works)
-                if (each->shard->draining() && !each->finished) runner.finished(*each, false, {});
+                if (each->shard->draining() && !each->finished) runner.finished(*each, nullptr);
         }
         return false;
     }

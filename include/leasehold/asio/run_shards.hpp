@@ -114,12 +114,11 @@ public:
     {
         const auto cancels = std::make_shared<cancellable_work<Executor>>(executor_);
         const auto begins = [runner = runner_, job, cancels, work = work_, forgotten = forgotten_](auto&) {
-            const auto ended = [runner, job](std::exception_ptr thrown) { tell_end(*runner, *job, thrown); };
-            std::error_code ec;
-            catch_into(ec, [&] {
+            const auto ended = [runner, job](std::exception_ptr thrown) { runner->finished(*job, std::move(thrown)); };
+            const std::exception_ptr not_begun = thrown_by([&] {
                 net::co_spawn(cancels->strand(), work_on(job, cancels, work, forgotten), net::bind_executor(cancels->strand(), ended));
             });
-            if (ec) runner->finished(*job, true, {});
+            if (not_begun) runner->finished(*job, not_begun);
         };
         if (const std::error_code ec = cancels->on_strand(begins)) throw std::system_error{ec};
     }
@@ -129,20 +128,6 @@ private:
                                         std::shared_ptr<Work> work, [[maybe_unused]] forgotten_type forgotten)
     {
         co_await work_until_over(*job->shard, *cancels, *work);
-    }
-
-    static void tell_end(Runner& runner, job_type& job, const std::exception_ptr& thrown)
-    {
-        std::string reason;
-        std::error_code without_memory;  // then nobody learns the reason
-        try {
-            if (thrown) std::rethrow_exception(thrown);
-        } catch (const std::exception& e) {
-            catch_into(without_memory, [&] { reason = e.what(); });
-        } catch (...) {
-            catch_into(without_memory, [&] { reason = "an exception that is no std::exception"; });
-        }
-        runner.finished(job, thrown != nullptr, std::move(reason));
     }
 
     Runner* runner_;

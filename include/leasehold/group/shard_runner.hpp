@@ -40,6 +40,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -267,9 +268,12 @@ public:
         return true;
     }
 
-    // The work on a shard has ended. Any thread may call it. After the last call this object may be destroyed at once.
-    void finished(job_type& job, bool failed, std::string reason) noexcept
+    // The work on a shard has ended; `thrown` is the exception that ended it, if one has. Any thread may call it. After the last call this
+    // object may be destroyed at once.
+    void finished(job_type& job, std::exception_ptr thrown) noexcept
     {
+        const bool failed = thrown != nullptr;
+        std::string reason = words_of(std::exchange(thrown, nullptr));  // the exception ends before what it may refer to
         const bool in_time = job.shard->held();
         const std::lock_guard lock{mutex_};
         job.in_time = in_time;
@@ -291,6 +295,27 @@ public:
 private:
     static constexpr const char* no_capacity =
         "a member's capacity must be at least 1: one that is to take nothing for a while is told so by pause()";
+
+    // What an exception says; nothing without memory for it.
+    static std::string words_of([[maybe_unused]] const std::exception_ptr& thrown) noexcept
+    {
+        std::string words;
+#if defined(__cpp_exceptions)
+        std::error_code without_memory;
+        detail::catch_into(without_memory, [&] {
+            try {
+                if (thrown) std::rethrow_exception(thrown);
+            }
+            catch (const std::exception& e) {
+                words = e.what();
+            }
+            catch (...) {
+                words = "an exception that is no std::exception";
+            }
+        });
+#endif
+        return words;
+    }
 
     static shard_options checked(shard_options options, std::string_view name)
     {

@@ -12,10 +12,12 @@
 
 #include <chrono>
 #include <cstddef>
+#include <exception>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -35,12 +37,17 @@ struct scene {
     lh::manual_clock clock;
     memory_type store{clock};
     std::map<std::string, int> events;
+    std::vector<std::string> failures;
     runner_type runner{store,
                        "orders",
                        2,
                        {.ttl = 9s,
                         .id = "a",
-                        .on_event = [this](const lh::shard_event& event) { ++events[std::string{to_string(event.kind)}]; }},
+                        .on_event =
+                            [this](const lh::shard_event& event) {
+                                ++events[std::string{to_string(event.kind)}];
+                                if (event.kind == lh::shard_event_kind::failed) failures.emplace_back(event.what);
+                            }},
                        clock};
     std::optional<runner_type::session> session{std::in_place, runner};
     std::map<std::size_t, std::shared_ptr<job_type>> works;
@@ -57,7 +64,7 @@ struct scene {
             step();
             for (const auto& each : std::exchange(works, {}))
                 if (each.second->shard->draining() || !each.second->shard->held())
-                    runner.finished(*each.second, false, {});
+                    runner.finished(*each.second, nullptr);
                 else
                     works.insert(each);
             clock.advance(1s);
@@ -144,14 +151,41 @@ BOOST_AUTO_TEST_CASE(term_whose_work_has_ended_in_time_is_not_lost)
 {
     steps(4s);
     BOOST_REQUIRE(works.size() == 2U);
-    runner.finished(*works.at(0), false, {});
+    runner.finished(*works.at(0), nullptr);
     clock.advance(20s);  // nobody takes a step meanwhile
-    runner.finished(*works.at(1), false, {});
+    runner.finished(*works.at(1), nullptr);
     step();
     BOOST_TEST(runner.statistics().lost == 1U);
     BOOST_TEST(events["lost"] == 1);
     BOOST_TEST(runner.statistics().given_back == 1U, "the same as was told");
     BOOST_TEST(events["given_back"] == 1);
+}
+
+BOOST_AUTO_TEST_CASE(failure_of_work_is_told_in_the_words_of_its_exception)
+{
+    steps(4s);
+    BOOST_REQUIRE(works.size() == 2U);
+    runner.finished(*works.at(0), std::make_exception_ptr(std::runtime_error{"no disk"}));
+    step();
+    runner.finished(*works.at(1), std::make_exception_ptr(1));
+    step();
+    BOOST_TEST(runner.statistics().failed == 2U);
+    BOOST_TEST((failures == std::vector<std::string>{"no disk", "an exception that is no std::exception"}));
+}
+
+BOOST_AUTO_TEST_CASE(exception_of_work_is_destroyed_before_its_end_is_told)
+{
+    steps(4s);
+    BOOST_REQUIRE(works.size() == 2U);
+    struct failure {
+        std::shared_ptr<void> state;
+    };
+    const std::shared_ptr<job_type> job = works.at(0);
+    std::optional<bool> had_ended;
+    std::exception_ptr thrown = std::make_exception_ptr(failure{{nullptr, [&](void*) { had_ended = job->finished; }}});
+    BOOST_REQUIRE(!had_ended);
+    runner.finished(*job, std::exchange(thrown, nullptr));
+    BOOST_TEST((had_ended == false));
 }
 
 BOOST_AUTO_TEST_CASE(term_that_another_has_had_since_is_lost_though_no_renewal_has_failed)
@@ -167,7 +201,7 @@ BOOST_AUTO_TEST_CASE(term_that_another_has_had_since_is_lost_though_no_renewal_h
     step();
     BOOST_REQUIRE(works.at(0)->shard->draining());
     BOOST_REQUIRE(works.at(0)->shard->held());
-    runner.finished(*works.at(0), false, {});
+    runner.finished(*works.at(0), nullptr);
     step();
     step();
     BOOST_TEST(runner.statistics().lost == 1U);

@@ -69,7 +69,8 @@ protected:
           clock_{std::move(clock)}
     {
         static_assert(waitable_clock<Clock>, "an observer needs a clock with wait_until (waitable_clock)");
-        if (options_.every < std::chrono::milliseconds{1}) raise_invalid(errc::invalid_terms, "an observer looks every 1 ms at most");
+        if (options_.every < std::chrono::milliseconds{1})
+            raise_invalid(errc::invalid_terms, "observer_options: every must be at least 1 ms");
         thread_ = thread_without_signals([this] { observe(); });
     }
     ~observer_base()

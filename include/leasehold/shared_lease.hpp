@@ -228,28 +228,29 @@ public:
     ///
     /// These functions throw like the attempts, and hold nothing then. lock() and lock_shared() also throw std::system_error with
     /// std::errc::resource_deadlock_would_occur if this thread has already locked this lease, shared or not.
-    /// Call guard().held() or shared_guard().held() before you rely on the lease: it can be lost.
+    /// Call guard().held() or shared_guard().held() before you rely on the lease: it can be lost. A lost exclusive right counts as
+    /// locked until unlock(): what is left of it keeps everybody out.
     void lock() &
     {
-        detail::refuse_deadlock("lock", name(), locked_exclusively() || locked_shared());
+        detail::refuse_deadlock("lock", name(), is_locked_by_this_thread());
         locks_->exclusive.keep(locks_->mutex, this->acquire());
     }
 
-    /// Makes one attempt, and keeps the guard like lock(). False means busy.
-    [[nodiscard]] bool try_lock() & { return locks_->exclusive.keep(locks_->mutex, this->try_acquire()); }
+    /// Makes one attempt, and keeps the guard like lock(). False means busy, or that this thread has locked it already.
+    [[nodiscard]] bool try_lock() & { return !is_locked_by_this_thread() && locks_->exclusive.keep(locks_->mutex, this->try_acquire()); }
 
-    /// Waits at most this long. False means that it was busy until then.
+    /// Waits at most this long. False means that it was busy until then, or that this thread has locked it already.
     template <class Rep, class Period>
     [[nodiscard]] bool try_lock_for(std::chrono::duration<Rep, Period> at_most) &
     {
-        return locks_->exclusive.keep(locks_->mutex, this->try_acquire_for(at_most));
+        return !is_locked_by_this_thread() && locks_->exclusive.keep(locks_->mutex, this->try_acquire_for(at_most));
     }
 
-    /// Waits at most until this instant. False means that it was busy until then.
+    /// Waits at most until this instant. False means that it was busy until then, or that this thread has locked it already.
     template <class Clk, class Dur>
     [[nodiscard]] bool try_lock_until(std::chrono::time_point<Clk, Dur> until) &
     {
-        return locks_->exclusive.keep(locks_->mutex, this->try_acquire_until(until));
+        return !is_locked_by_this_thread() && locks_->exclusive.keep(locks_->mutex, this->try_acquire_until(until));
     }
 
     /// Releases the right that this thread locked. A failure of the store is not reported: the store then frees it when its time runs
@@ -263,25 +264,25 @@ public:
     /// The same for a reader.
     void lock_shared() &
     {
-        detail::refuse_deadlock("lock_shared", name(), locked_exclusively() || locked_shared());
+        detail::refuse_deadlock("lock_shared", name(), is_locked_by_this_thread());
         locks_->shared.keep(locks_->mutex, acquire_shared());
     }
 
     /// Makes one attempt, and keeps the guard like lock_shared(). False means busy, or that this thread has locked it already.
-    [[nodiscard]] bool try_lock_shared() & { return !locked_shared() && locks_->shared.keep(locks_->mutex, try_acquire_shared()); }
+    [[nodiscard]] bool try_lock_shared() & { return !is_locked_by_this_thread() && locks_->shared.keep(locks_->mutex, try_acquire_shared()); }
 
     /// Waits at most this long. False means that it was busy until then, or that this thread has locked it already.
     template <class Rep, class Period>
     [[nodiscard]] bool try_lock_shared_for(std::chrono::duration<Rep, Period> at_most) &
     {
-        return !locked_shared() && locks_->shared.keep(locks_->mutex, try_acquire_shared_for(at_most));
+        return !is_locked_by_this_thread() && locks_->shared.keep(locks_->mutex, try_acquire_shared_for(at_most));
     }
 
     /// Waits at most until this instant. False means that it was busy until then, or that this thread has locked it already.
     template <class Clk, class Dur>
     [[nodiscard]] bool try_lock_shared_until(std::chrono::time_point<Clk, Dur> until) &
     {
-        return !locked_shared() && locks_->shared.keep(locks_->mutex, try_acquire_shared_until(until));
+        return !is_locked_by_this_thread() && locks_->shared.keep(locks_->mutex, try_acquire_shared_until(until));
     }
 
     /// Releases the share that this thread locked; like unlock().
@@ -329,8 +330,11 @@ private:
 
     [[nodiscard]] auto for_readers() const noexcept { return detail::forms_of_call{this->attempts_.readers()}; }
     [[nodiscard]] pool_type& pool() const noexcept { return this->attempts_.pool(); }
-    [[nodiscard]] bool locked_exclusively() const noexcept { return locks_->exclusive.held_by_this_thread(locks_->mutex); }
-    [[nodiscard]] bool locked_shared() const noexcept { return locks_->shared.held_by_this_thread(locks_->mutex); }
+    // A writer that has lost one of its terms still has the others, which keep it out, too. A reader that has lost its share has nothing.
+    [[nodiscard]] bool is_locked_by_this_thread() const noexcept
+    {
+        return !guard().empty() || locks_->shared.held_by_this_thread(locks_->mutex);
+    }
 
     std::unique_ptr<locks> locks_;  // destroyed first: its guards are released while the lease still exists
 };

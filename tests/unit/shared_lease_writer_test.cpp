@@ -222,6 +222,34 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(loss_of_a_share_is_the_loss_of_the_exclusive_right
     BOOST_TEST(s.held() == 0U);
 }
 
+BOOST_AUTO_TEST_CASE_TEMPLATE(thread_whose_exclusive_right_is_lost_in_part_has_still_locked_the_lease_until_it_unlocks, Store, both_stores)
+{
+    for (const std::string_view lost : {"catalog/r17", "catalog/writer"}) {
+        scene<Store> s;
+        auto lease = s.lease();
+        lease.lock();
+        s.store.leases.force_release(lost);
+        for (int i = 0; i < 3; ++i) s.clock.advance(5s);
+        BOOST_TEST(eventually([&] { return !lease.guard().held(); }));
+        BOOST_TEST(s.held() == 64U);
+        const lh::time_point lost_at = s.clock.now();
+        const auto is_deadlock = [](const std::system_error& e) { return e.code() == std::errc::resource_deadlock_would_occur; };
+        BOOST_CHECK_EXCEPTION(lease.lock(), std::system_error, is_deadlock);
+        BOOST_CHECK_EXCEPTION(lease.lock_shared(), std::system_error, is_deadlock);
+        BOOST_TEST(!lease.try_lock());
+        BOOST_TEST(!lease.try_lock_for(1h));
+        BOOST_TEST(!lease.try_lock_until(lost_at + 1h));
+        BOOST_TEST(!lease.try_lock_shared());
+        BOOST_TEST(!lease.try_lock_shared_for(1h));
+        BOOST_TEST(!lease.try_lock_shared_until(lost_at + 1h));
+        BOOST_TEST((s.clock.now() == lost_at));
+        BOOST_TEST(!lease.guard().empty());
+        lease.unlock();
+        BOOST_TEST(lease.guard().empty());
+        BOOST_TEST(s.held() == 0U);
+    }
+}
+
 BOOST_AUTO_TEST_CASE_TEMPLATE(writer_that_loses_the_gate_while_it_waits_gives_up, Store, both_stores)
 {
     scene<Store> s;

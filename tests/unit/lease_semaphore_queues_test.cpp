@@ -66,6 +66,7 @@ public:
     }
     lh::acquire_result try_acquire(const ticket& with, std::string_view owner, lh::duration ttl, std::error_code& ec)
     {
+        ++tried_with_ticket;
         return leases.try_acquire(with.inner_, owner, ttl, ec);
     }
     lh::turn_answer turn(const ticket& of, std::error_code& ec)
@@ -95,7 +96,7 @@ public:
     [[nodiscard]] lh::waiting::local_queue& local_waiters() noexcept { return leases.local_waiters(); }
 
     memory leases;
-    std::atomic<int> tickets = 0, passed = 0;
+    std::atomic<int> tickets = 0, passed = 0, tried_with_ticket = 0;
     std::atomic<std::size_t> most_at_once = 0;  // names in a call
     std::string_view behind_at{}, overdue_at{}, unordered_at{};  // names; to be set before there are any tickets
     static constexpr lh::duration trust = 5s;
@@ -244,6 +245,21 @@ BOOST_FIXTURE_TEST_CASE(waiter_that_is_overdue_tries_past_the_others, scene)
     lh::lease_semaphore semaphore{store, "licences", 2, 30s, clock};
     BOOST_TEST(is_held(semaphore.try_acquire_for(1s)));
     BOOST_TEST(store.passed == 1);
+}
+
+BOOST_FIXTURE_TEST_CASE(waiter_that_is_overdue_for_the_only_permit_sleeps_between_its_looks, scene)
+{
+    store.overdue_at = "licences";
+    lh::lease_semaphore semaphore{store, "licences", 1, 30s, clock};
+    const auto taken = taken_by_another("licences/0");
+    std::atomic<bool> got = false;
+    const std::jthread waits{[&] { got = is_held(semaphore.acquire()); }};
+    BOOST_TEST(eventually([&] { return store.tried_with_ticket == 1 && clock.sleepers() == 1; }));
+    for (int i = 0; i < 200; ++i) clock.advance(100ms);
+    BOOST_TEST(store.tried_with_ticket == 5, "every five seconds");
+    released_by_another("licences/0", taken);
+    BOOST_TEST(come_to(0));
+    BOOST_TEST(eventually([&] { return got.load(); }));
 }
 
 // Somebody must have looked, whatever the queue says.

@@ -86,7 +86,8 @@ public:
     // Returns how long it may sleep until it asks with its ticket for one.
     [[nodiscard]] duration sleeps(time_point now) const noexcept
     {
-        return ticket_ && due_ != time_point::max() ? std::max(due_ - now, duration{1}) : duration::max();
+        if (!ticket_ || due_ == time_point::max()) return duration::max();
+        return due_ > now ? due_ - now : duration{1};
     }
     [[nodiscard]] bool is_overdue(std::error_code& ec) { return bell_.is_overdue(pool_.clock().now(), ec); }
     void missed() noexcept { bell_.missed(); }
@@ -103,11 +104,11 @@ private:
     auto try_one(const permit_search& search, std::error_code& ec)
     {
         auto result = pool_.try_with(*ticket_.get(), permit_, search.waiting_since(), ec);
-        if (pool_.count() == 1) return result;
         const time_point now = pool_.clock().now();
-        const duration sleep = std::exchange(result.sleep, {});  // the others may come free without anybody being woken
         // Nobody wakes it: then it has no place in that queue, and the others are asked for in any case.
-        due_ = sleep > duration::zero() && sleep < time_point::max() - now ? now + sleep : time_point::max();
+        due_ = result.sleep > duration::zero() && result.sleep < time_point::max() - now ? now + result.sleep : time_point::max();
+        if (pool_.count() == 1) return result;
+        result.sleep = {};  // the others may come free without anybody being woken
         result.busy_for = search.remaining(now);
         return result;
     }

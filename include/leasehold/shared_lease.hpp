@@ -269,7 +269,10 @@ public:
     }
 
     /// Makes one attempt, and keeps the guard like lock_shared(). False means busy, or that this thread has locked it already.
-    [[nodiscard]] bool try_lock_shared() & { return !is_locked_by_this_thread() && locks_->shared.keep(locks_->mutex, try_acquire_shared()); }
+    [[nodiscard]] bool try_lock_shared() &
+    {
+        return !is_locked_by_this_thread() && locks_->shared.keep(locks_->mutex, try_acquire_shared());
+    }
 
     /// Waits at most this long. False means that it was busy until then, or that this thread has locked it already.
     template <class Rep, class Period>

@@ -66,7 +66,7 @@ public:
         detail::name_series& numbers = names_.of(call.name);
         numbers.calls[operation][static_cast<std::size_t>(outcome)].fetch_add(1, std::memory_order_relaxed);
         numbers.call_seconds[operation].add(report.elapsed);
-        if (report.error) errors_[error_index(report.error)].fetch_add(1, std::memory_order_relaxed);
+        if (report.error) errors_[detail::error_index(report.error)].fetch_add(1, std::memory_order_relaxed);
     }
 
     /// Counts the beginning or the end of a term; for hooked_store.
@@ -144,17 +144,10 @@ public:
         to.histogram("leasehold_loss_signal_delay_seconds", {}, loss_delay_seconds_);
         to.begin("leasehold_store_errors_total", "counter", "Calls of the store that failed, by what was wrong.");
         for (std::size_t i = 0; i < errors_.size(); ++i)
-            to.sample("leasehold_store_errors_total", {{"code", detail::error_labels[i]}}, errors_[i].load(std::memory_order_relaxed));
+            to.sample("leasehold_store_errors_total", {{"code", detail::error_label(i)}}, errors_[i].load(std::memory_order_relaxed));
     }
 
 private:
-    static std::size_t error_index(const std::error_code& error) noexcept
-    {
-        for (std::size_t i = 0; i < detail::counted_errors.size(); ++i)
-            if (error == detail::counted_errors[i]) return i;
-        return detail::counted_errors.size();
-    }
-
     void write_calls(const detail::prometheus_writer& to) const
     {
         for (std::size_t i = 0; i < detail::counted_operations; ++i) {
@@ -252,7 +245,7 @@ private:
     std::map<std::string, detail::group_series, std::less<>> groups_;
     detail::name_table names_;
     detail::histogram loss_delay_seconds_;
-    std::array<std::atomic<std::uint64_t>, detail::error_labels.size()> errors_{};  // relaxed: see detail::histogram
+    std::array<std::atomic<std::uint64_t>, detail::counted_errors.size() + 1> errors_{};  // relaxed: see detail::histogram
 };
 
 }  // namespace leasehold::inline v0

@@ -97,7 +97,7 @@ public:
         const std::size_t outcome = report.error ? 2 : report.succeeded ? 0 : 1;
         calls_[operation]->Add(1, {{"lease", text(call.name)}, {"outcome", text(detail::call_families[operation].outcomes[outcome])}});
         call_seconds_->Record(seconds(report.elapsed), {{"operation", text(detail::operation_names[operation])}}, {});
-        if (report.error) errors_->Add(1, {{"code", text(error_label(report.error))}});
+        if (report.error) errors_->Add(1, {{"code", text(detail::error_label(detail::error_index(report.error)))}});
     }
 
     /// Counts the beginning or the end of a term, and begins or ends its span; for hooked_store.
@@ -134,13 +134,6 @@ private:
 
     static ::opentelemetry::nostd::string_view text(std::string_view words) noexcept { return {words.data(), words.size()}; }
     static double seconds(duration time) noexcept { return std::chrono::duration<double>{time}.count(); }
-
-    static std::string_view error_label(const std::error_code& error) noexcept
-    {
-        for (std::size_t i = 0; i < detail::counted_errors.size(); ++i)
-            if (error == detail::counted_errors[i]) return detail::error_labels[i];
-        return detail::error_labels.back();
-    }
 
     span started(std::string_view name, const lease_event& event, const ::opentelemetry::trace::StartSpanOptions& options) noexcept
     {

@@ -51,8 +51,19 @@ inline constexpr std::array<call_family, counted_operations> call_families{{
 
 inline constexpr std::array<errc, 5> counted_errors{errc::store_unavailable, errc::store_timeout, errc::store_conflict,
                                                     errc::schema_missing, errc::store_failure};
-inline constexpr std::array<std::string_view, counted_errors.size() + 1> error_labels{
-    "store_unavailable", "store_timeout", "store_conflict", "schema_missing", "store_failure", "other"};
+
+// The place in counted_errors; its size for any other error.
+[[nodiscard]] inline std::size_t error_index(const std::error_code& error) noexcept
+{
+    for (std::size_t i = 0; i < counted_errors.size(); ++i)
+        if (error == counted_errors[i]) return i;
+    return counted_errors.size();
+}
+
+[[nodiscard]] constexpr std::string_view error_label(std::size_t index) noexcept
+{
+    return index < counted_errors.size() ? to_string(counted_errors[index]) : "other";
+}
 
 // Counts durations by their size: the bounds are 100 us, and four times the one before each, up to nearly two hours.
 class histogram {

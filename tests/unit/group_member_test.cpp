@@ -87,7 +87,8 @@ BOOST_AUTO_TEST_CASE(member_whose_name_is_held_closed_is_told_so)
 {
     const auto is_told = [&](const std::string& hold) {
         const auto says_so = [&](const std::system_error& e) {
-            return std::string{e.what()}.find("a member 'a' of 'workers' can't join: its name is " + hold + ": open it") != std::string::npos;
+            const std::string words = "a member 'a' of 'workers' can't join: its name is " + hold + ": open it";
+            return std::string{e.what()}.find(words) != std::string::npos;
         };
         BOOST_CHECK_EXCEPTION((member_type{store, "workers", {.id = "a"}, clock}), std::system_error, says_so);
         BOOST_TEST(store.unhold("workers/members/a"));

@@ -78,7 +78,7 @@ void count_on(Shard& shard, const std::filesystem::path& folder)
     if (count < saved_before) tell(folder, "forgotten", shard.index());
     while (shard.held() && !shard.draining()) {
         ++count;
-        std::this_thread::sleep_for(3ms);
+        std::this_thread::sleep_for(10ms);  // there are 24 of these threads, and perhaps two processors
     }
     if (shard.held()) {
         if (save(shard, std::to_string(count)))

@@ -56,7 +56,6 @@ BOOST_AUTO_TEST_CASE(renewal_of_the_holders_own_looks_before_it_returns)
 {
     auto guard = lease.try_acquire();
     BOOST_TEST(!guard.handover_requested());
-    std::error_code ec;
     BOOST_TEST(other.request_handover(ec));
     BOOST_TEST(!ec);
     BOOST_TEST(guard.renew());

@@ -403,6 +403,7 @@ private:
             db_.set_last_report(std::move(*last_failure));
             return db_.last_report().kind;
         }
+        if (what_ == operation::lock) lock_.note_connecting();
         const fault failed = db_.connect();
         if (failed == fault::none) {
             connecting_ = false;

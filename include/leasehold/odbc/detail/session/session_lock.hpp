@@ -43,7 +43,8 @@ public:
     // The number by which others can end the wait; 0: not known yet. Any thread may call it.
     [[nodiscard]] std::int64_t backend() const noexcept { return backend_; }
 
-    // When the server was last asked in a wait that goes on; nothing: no statement of a wait is under way. Any thread may call it.
+    // When the server was last asked in a wait that goes on, or the session began to connect for it; nothing: neither is under way. Any
+    // thread may call it.
     [[nodiscard]] std::optional<std::chrono::steady_clock::time_point> asked_at() const noexcept
     {
         const auto at = std::chrono::steady_clock::time_point{std::chrono::steady_clock::duration{asked_at_.load()}};
@@ -57,6 +58,8 @@ public:
         ++connection_number_;
         backend_ = 0;
     }
+    // The connection is for a wait.
+    void note_connecting() noexcept { note_asked(std::chrono::steady_clock::now()); }
 
     // `id`: lock or try_lock. False: somebody else has it, or there are no such locks.
     outcome<bool> take(statement id)

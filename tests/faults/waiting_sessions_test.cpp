@@ -78,6 +78,27 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_waiter_at_the_head_of_a_line_whose_session_is_en
     BOOST_TEST(is_at_head(1, second), "it has been asked, too");
 }
 
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_connection_at_the_head_of_a_line_that_was_forgotten_costs_the_place_and_is_no_outage, Server, servers)
+{
+    waiting_scene<Server> s;
+    tcp_gate gate{s.server.port()};
+    lh::odbc_store store{through_gate(gate, s.server), lh::odbc_options{.call_timeout = 1s, .session_locks = true}};
+    lh::waker to_wake;
+    std::error_code ec;
+    auto ticket = store.enqueue("n", to_wake);
+    BOOST_REQUIRE(eventually([&] {
+        const lh::turn_answer turn = store.turn(ticket, ec);
+        return turn.status == lh::turn_status::first && turn.retry_after > 0s;
+    }));
+    gate.forget();
+    BOOST_TEST(eventually([&] {
+        static_cast<void>(store.turn(ticket, ec));
+        return ec || store.abandoned_calls() == 1U;
+    }, 20s));
+    BOOST_TEST(!ec);
+    gate.cut();
+}
+
 BOOST_AUTO_TEST_CASE_TEMPLATE(a_wait_that_is_cancelled_on_the_server_is_no_refusal_of_locks, Server, servers)
 {
     waiting_scene<Server> s;
@@ -213,6 +234,29 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(waits_on_connections_that_were_forgotten_make_room
     }};
     BOOST_TEST(eventually([&] { return s.in_line() == 1; }, 30s));
     stop_last.request_stop();
+    gate.cut();
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_wait_whose_connection_is_forgotten_before_it_is_set_up_begins_again, Server, servers)
+{
+    constexpr bool postgresql = std::is_same_v<Server, postgresql_server>;
+    waiting_scene<Server> s;
+    tcp_gate gate{s.server.port()};
+    lh::odbc_store store{through_gate(gate, s.server),
+                         lh::odbc_options{.call_timeout = 3s,
+                                          .session_locks = true,
+                                          .on_connect = {postgresql ? "do 'begin perform pg_sleep(1); end'" : "do sleep(1)"}}};
+    static_cast<void>(store.list());  // the next connection is for the wait
+    lh::waker to_wake;
+    std::error_code ec;
+    auto ticket = store.enqueue("n", to_wake);
+    BOOST_TEST((store.turn(ticket, ec).status == lh::turn_status::behind));
+    const std::string being_set_up = postgresql ? "select count(*) from pg_stat_activity where wait_event = 'PgSleep'"
+                                                : "select count(*) from information_schema.processlist where state = 'User sleep'";
+    BOOST_REQUIRE(eventually([&] { return s.number(being_set_up) == 1; }));
+    gate.forget();
+    BOOST_TEST(eventually([&] { return store.turn(ticket, ec).status == lh::turn_status::first; }, 30s));
+    BOOST_TEST(!ec);
     gate.cut();
 }
 

@@ -125,7 +125,7 @@ LEASEHOLD_DECL turn_answer store_base::turn(queue_ticket& ticket, std::error_cod
     reporting call{*this, ec, leasehold::detail::refusal_of(ticket.place_->name())};
     if (ec) return {};
     if (!config_->catalog()) operations_->call({detail::operation::connect}, call.failed);
-    if (ticket.place_->is_to_confirm()) operations_->confirm_head(*ticket.place_, call.failed);
+    if (ticket.place_->is_to_confirm()) operations_->confirm_head(*ticket.place_);
     return call.failed || !config_->session_locks() ? turn_answer{} : ticket.place_->turn();
 }
 

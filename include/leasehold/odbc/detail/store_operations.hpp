@@ -178,11 +178,13 @@ public:
         return failed ? acquire_result{} : result;
     }
 
-    // Asks the server whether the ticket's session still has the lock. A waiter that has lost its place queues again.
-    void confirm_head(waiting_ticket& ticket, failure& failed)
+    // Asks the server whether the ticket's session still has the lock. A waiter that has lost its place queues again. No answer is no
+    // failure of the wait: its attempts, on other sessions, find out whether there is an outage.
+    void confirm_head(waiting_ticket& ticket)
     {
         const session_pointer session = ticket.session();
         answer ignored;
+        failure failed;
         if (!call_on(session, {operation::now}, deadline(), ignored, failed)) return ticket.hand_over_session();
         if (failed || session->inner().lock().connection_number() != ticket.connection())
             ticket.drop();

@@ -7,6 +7,7 @@
 
 #include <leasehold/odbc/detail/session/pool.hpp>
 #include <leasehold/odbc/detail/session/session.hpp>
+#include <leasehold/odbc/detail/session/steps.hpp>
 #include <support/printing.hpp>
 #include <support/tcp_gate.hpp>
 
@@ -126,12 +127,12 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_waiter_that_leaves_ends_a_wait_for_a_lock_and_no
     const std::string number = others.execute(postgresql ? "select pg_backend_pid()" : "select connection_id()");
     od::session leaver{std::make_shared<const od::configuration>(s.server.connection_string(), lh::odbc_options{.session_locks = true},
                                                                  &lh::dialect::detected::describe)};
-    const auto run = [&](od::operation what) {
-        leaver.prepare({what, {}, {}, std::stoll(number), {}}, steady_now() + 10s);
+    const auto run = [&](const od::job& wanted) {
+        leaver.prepare({}, wanted, steady_now() + 10s);
         leaver.perform();
-        BOOST_TEST((leaver.result().failed == od::fault::none));
+        BOOST_TEST((leaver.failed().kind == od::fault::none));
     };
-    run(od::operation::connect);
+    run(od::connect_job());
     std::string answer;
     const auto execute = [&](const char* sql) {
         try {
@@ -145,13 +146,13 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_waiter_that_leaves_ends_a_wait_for_a_lock_and_no
         const std::string asleep = postgresql ? "select count(*) from pg_stat_activity where wait_event = 'PgSleep' and pid = "
                                               : "select count(*) from information_schema.processlist where state = 'User sleep' and id = ";
         BOOST_REQUIRE(eventually([&] { return s.ask(asleep + number) == "1"; }));
-        run(od::operation::end_wait);
+        run(od::end_wait_job(std::stoll(number)));
     }
     BOOST_TEST(answer == "0");
     static_cast<void>(holder.execute(postgresql ? "select pg_advisory_lock(1)" : "select get_lock('x', 0)"));
     std::jthread waiting{execute, postgresql ? "select pg_advisory_lock(1)" : "select get_lock('x', 600)"};
     BOOST_REQUIRE(s.are_in_line(1));
-    run(od::operation::end_wait);
+    run(od::end_wait_job(std::stoll(number)));
     BOOST_TEST(s.are_in_line(0));
     if (s.in_line() != 0) s.end_session(number);
 }

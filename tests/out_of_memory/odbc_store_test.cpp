@@ -6,6 +6,7 @@
 #include <leasehold/leasehold.hpp>
 #include <leasehold/odbc/detail/session/bounded_session.hpp>
 #include <leasehold/odbc/detail/session/pool.hpp>
+#include <leasehold/odbc/detail/session/steps.hpp>
 #include <leasehold/odbc/dialect/detected.hpp>
 #include <leasehold/odbc/odbc_store.hpp>
 
@@ -139,7 +140,7 @@ BOOST_AUTO_TEST_CASE(a_call_that_could_not_start_is_not_told_the_end_of_the_next
     const auto session = std::make_shared<od::bounded_session>(
         std::make_shared<const od::configuration>(database(), lh::odbc_options{}, &lh::dialect::detected::describe), false,
         od::bounded_session::handlers{});
-    session->inner().prepare({od::operation::connect, {}, {}, 0, {}}, until);
+    session->inner().prepare({}, od::connect_job(), until);
     int told = 0;
     bool started = true;
     out_of_memory::allocations_left = 0;
@@ -159,10 +160,10 @@ BOOST_AUTO_TEST_CASE(a_call_that_could_not_start_is_not_told_the_end_of_the_next
 BOOST_AUTO_TEST_CASE(call_that_hangs_is_given_up_without_memory)
 {
     const hanging_pool pool;
-    const od::request connect{od::operation::connect, {}, {}, 0, {}};
+    const auto connect = od::connect_job();
     const auto until = std::chrono::steady_clock::now() + 50ms;
     od::fault refused{};
-    const od::session_pointer hangs = pool.sessions->check_out(connect, until, refused);
+    const od::session_pointer hangs = pool.sessions->check_out({}, connect, until, refused);
     BOOST_REQUIRE(hangs);
     BOOST_REQUIRE(!hangs->run(until));
     std::optional<bool> abandoned;
@@ -186,13 +187,13 @@ BOOST_AUTO_TEST_CASE(session_of_a_detached_call_that_could_not_start_ends)
     const auto config = std::make_shared<const od::configuration>("Driver=/no/such/driver.so", lh::odbc_options{},
                                                                   &lh::dialect::detected::describe);
     const auto sessions = std::make_shared<od::pool>(config, false);
-    const od::request connect{od::operation::connect, {}, {}, 0, {}};
+    const auto connect = od::connect_job();
     const auto until = std::chrono::steady_clock::now() + 10s;
     od::fault refused{};
-    od::session_pointer session = sessions->check_out(connect, until, refused);
+    od::session_pointer session = sessions->check_out({}, connect, until, refused);
     BOOST_REQUIRE(session->run(until));
-    sessions->check_in(session, connect, session->inner().result());
-    BOOST_REQUIRE(sessions->check_out(connect, until, refused) == session);
+    sessions->check_in(session, {}, connect);
+    BOOST_REQUIRE(sessions->check_out({}, connect, until, refused) == session);
     bool started = true;
     out_of_memory::allocations_left = 0;
     try {

@@ -12,11 +12,19 @@
 #include <leasehold/error.hpp>
 #include <leasehold/limits.hpp>
 #include <leasehold/odbc/detail/driver/configuration.hpp>
+#include <leasehold/odbc/detail/driver/connection.hpp>
+#include <leasehold/odbc/detail/flow/advice.hpp>
 #include <leasehold/odbc/detail/flow/batch_flow.hpp>
+#include <leasehold/odbc/detail/flow/checkpoint_flow.hpp>
 #include <leasehold/odbc/detail/flow/fault.hpp>
+#include <leasehold/odbc/detail/flow/handover_flow.hpp>
+#include <leasehold/odbc/detail/flow/observing_flow.hpp>
+#include <leasehold/odbc/detail/flow/operator_flows.hpp>
 #include <leasehold/odbc/detail/queue/queue_machine.hpp>
 #include <leasehold/odbc/detail/queue/waiting_ticket.hpp>
-#include <leasehold/odbc/detail/session/call.hpp>
+#include <leasehold/odbc/detail/session/job.hpp>
+#include <leasehold/odbc/detail/session/session.hpp>
+#include <leasehold/odbc/detail/session/steps.hpp>
 #include <leasehold/odbc/detail/store_operations.hpp>
 #include <leasehold/odbc/dialect/detected.hpp>
 #include <leasehold/odbc/dialect/generic.hpp>
@@ -38,6 +46,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <cstdint>
 #include <iterator>
 #include <memory>
 #include <optional>
@@ -52,7 +61,7 @@ namespace leasehold::inline v0 {
 
 namespace odbc {
 
-// Tells what a call came to, at its end; or why it is refused, before any I/O.
+// A call: tells what it came to, at its end; or why it is refused, before any I/O.
 class store_base::reporting {
 public:
     reporting(const store_base& store, std::error_code& ec, std::error_code refusal = {}) : store_{store}, ec_{ec}
@@ -67,6 +76,15 @@ public:
         if (!failed) return;
         ec_ = make_error_code(detail::errc_of(failed.kind));
         last_failure::keep(&store_, std::move(failed.details));
+    }
+
+    // Carries out a step, see detail::job_of, on a session of the store, unless the call is refused. Returns its result; an empty one if
+    // the call is refused or fails.
+    template <class Step>
+    detail::result_of<Step> carry_out(const detail::call_texts& texts, Step step, detail::job_traits how = {})
+    {
+        if (ec_) return {};
+        return store_.operations_->call(texts, std::move(step), failed, how);
     }
 
     detail::failure failed;
@@ -124,7 +142,7 @@ LEASEHOLD_DECL turn_answer store_base::turn(queue_ticket& ticket, std::error_cod
 {
     reporting call{*this, ec, leasehold::detail::refusal_of(ticket.place_->name())};
     if (ec) return {};
-    if (!config_->catalog()) operations_->call({detail::operation::connect}, call.failed);
+    if (!config_->catalog()) operations_->connect(call.failed);
     if (ticket.place_->is_to_confirm()) operations_->confirm_head(*ticket.place_);
     return call.failed || !config_->session_locks() ? turn_answer{} : ticket.place_->turn();
 }
@@ -147,9 +165,10 @@ LEASEHOLD_DECL void store_base::leave(detail::waiting_ticket& place) noexcept
 LEASEHOLD_DECL bool store_base::renew(std::string_view name, std::string_view owner, fencing_token token, duration ttl, std::error_code& ec)
 {
     reporting call{*this, ec, leasehold::detail::refusal_of(name, owner)};
-    if (ec) return false;
-    const bool renewed = operations_->call({detail::operation::renew, name, owner, token.value(), ttl}, call.failed).yes && !call.failed;
-    if (!renewed && !call.failed) operations_->release_locks(name, token.value());
+    const bool renewed = call.carry_out({.name = name, .owner = owner}, [token = token.value(), ttl](detail::session& on, bool) {
+        return detail::renew_term(on, token, ttl);
+    });
+    if (!renewed && !ec && !call.failed) operations_->release_locks(name, token.value());
     return renewed;
 }
 
@@ -158,15 +177,14 @@ LEASEHOLD_DECL bool store_base::release(std::string_view name, std::string_view 
 {
     reporting call{*this, ec, leasehold::detail::refusal_of(name, owner)};
     if (ec) return false;
-    return operations_->release({detail::operation::release, name, owner, token.value(), min_hold_left}, operations_->deadline(),
-                                call.failed);
+    return operations_->release({name, owner, token, min_hold_left}, operations_->deadline(), call.failed);
 }
 
 LEASEHOLD_DECL void store_base::renew_many(std::span<const term_renewal> renewals, std::span<batch_answer> answers, duration within,
                                            std::error_code& ec)
 {
     reporting call{*this, ec};
-    operations_->call_for_many(detail::operation::renew_many, renewals, detail::all_items(renewals.size()), &term_renewal::ttl, answers,
+    operations_->call_for_many(detail::batch_kind::renewals, renewals, detail::all_items(renewals.size()), &term_renewal::ttl, answers,
                                operations_->deadline(within), call.failed, [&](detail::item_number i) {
                                    if (answers[i] == batch_answer::no)
                                        operations_->release_locks(renewals[i].name, renewals[i].token.value());
@@ -205,24 +223,20 @@ LEASEHOLD_DECL void store_base::release_many(std::span<const term_release> relea
 {
     reporting call{*this, ec};
     const auto until = operations_->deadline();
-    const auto request_of = [&](detail::item_number i) {
-        const term_release& release = releases[i];
-        return detail::request{detail::operation::release, release.name, release.owner, release.token.value(), release.min_hold_left};
-    };
     const auto all = detail::all_items(releases.size());
     const auto is_plain = [&](detail::item_number i) { return releases[i].min_hold_left <= duration::zero(); };
     std::vector<detail::item_number> plain;
     std::ranges::copy_if(all, std::back_inserter(plain), is_plain);
-    operations_->call_for_many(detail::operation::release_many, releases, plain, &term_release::min_hold_left, answers, until, call.failed,
+    operations_->call_for_many(detail::batch_kind::releases, releases, plain, &term_release::min_hold_left, answers, until, call.failed,
                                [&](detail::item_number i) {
                                    operations_->release_locks(releases[i].name, releases[i].token.value());
-                                   operations_->after_release(request_of(i), answers[i] == batch_answer::yes);
+                                   operations_->after_release(releases[i], answers[i] == batch_answer::yes);
                                });
     detail::failure of_one;  // then the others are not tried
     for (const detail::item_number i : all) {
         if (is_plain(i) || of_one) continue;
         if (std::chrono::steady_clock::now() < until) {
-            const bool released = operations_->release(request_of(i), until, of_one);
+            const bool released = operations_->release(releases[i], until, of_one);
             if (!of_one) answers[i] = released ? batch_answer::yes : batch_answer::no;
         } else {
             of_one = detail::store_operations::not_tried();
@@ -234,8 +248,11 @@ LEASEHOLD_DECL void store_base::release_many(std::span<const term_release> relea
 LEASEHOLD_DECL std::optional<lease_record> store_base::inspect(std::string_view name, std::error_code& ec)
 {
     reporting call{*this, ec, leasehold::detail::refusal_of(name)};
-    if (ec) return {};
-    return operations_->call({detail::operation::inspect, name}, call.failed).record;
+    return call.carry_out({.name = name}, [](detail::session& on, bool) -> detail::outcome<std::optional<lease_record>> {
+        if (!on.database().observes()) return detail::inspect_flow(on.database(), on.name());
+        const detail::outcome<duration> left = on.observed_left();
+        return left.ok() ? detail::observed_record_flow(on.database(), on.name(), *left) : left.failed();
+    });
 }
 
 LEASEHOLD_DECL bool store_base::publish(std::string_view name, std::string_view owner, fencing_token token, std::string_view data,
@@ -243,25 +260,34 @@ LEASEHOLD_DECL bool store_base::publish(std::string_view name, std::string_view 
 {
     const std::error_code refusal = leasehold::detail::refusal_of(name, owner);
     reporting call{*this, ec, refusal ? refusal : leasehold::detail::refusal_of_data(data)};
-    if (ec) return false;
-    const detail::request wanted{.what = detail::operation::publish, .name = name, .owner = owner, .token = token.value(), .data = data};
-    return operations_->call(wanted, call.failed).yes && !call.failed;
+    return call.carry_out({.name = name, .owner = owner, .data = data},
+                          [token = token.value()](detail::session& on, bool) -> detail::outcome<bool> {
+                              if (on.has_run_out(token)) return false;
+                              return detail::publish_flow(on.database(), token, on.database().in().data.view());
+                          });
 }
 
+// Under expiry by observation, the row alone does not tell whether its term is over.
 LEASEHOLD_DECL bool store_base::request_handover(std::string_view name, std::string_view reason, std::error_code& ec)
 {
     const std::error_code refusal = leasehold::detail::refusal_of(name);
     reporting call{*this, ec, refusal ? refusal : leasehold::detail::refusal_of_data(reason)};
-    if (ec) return false;
-    return operations_->call({.what = detail::operation::request_handover, .name = name, .data = reason}, call.failed).yes && !call.failed;
+    return call.carry_out({.name = name, .data = reason}, [](detail::session& on, bool) -> detail::outcome<bool> {
+        if (on.database().observes())
+            if (const detail::outcome<duration> left = on.observed_left(); *left <= duration::zero()) return left.failed();
+        return detail::request_flow(on.database(), on.database().in().data.view());
+    });
 }
 
 LEASEHOLD_DECL std::optional<std::string> store_base::handover_requested(std::string_view name, std::string_view owner, fencing_token token,
                                                                          std::error_code& ec)
 {
     reporting call{*this, ec, leasehold::detail::refusal_of(name, owner)};
-    if (ec) return {};
-    return operations_->call({detail::operation::handover_requested, name, owner, token.value()}, call.failed).reason;
+    return call.carry_out({.name = name, .owner = owner},
+                          [token = token.value()](detail::session& on, bool) -> detail::outcome<std::optional<std::string>> {
+                              if (on.has_run_out(token)) return detail::fault::none;
+                              return detail::requested_flow(on.database(), token);
+                          });
 }
 
 LEASEHOLD_DECL bool store_base::save_checkpoint(std::string_view name, std::string_view owner, fencing_token token, std::string_view text,
@@ -269,10 +295,10 @@ LEASEHOLD_DECL bool store_base::save_checkpoint(std::string_view name, std::stri
 {
     const std::error_code refusal = leasehold::detail::refusal_of(name, owner);
     reporting call{*this, ec, refusal ? refusal : leasehold::detail::refusal_of_checkpoint(text)};
-    if (ec) return false;
-    const detail::request wanted{
-        .what = detail::operation::save_checkpoint, .name = name, .owner = owner, .token = token.value(), .data = text};
-    return operations_->call(wanted, call.failed).yes && !call.failed;
+    return call.carry_out({.name = name, .owner = owner, .checkpoint = text}, [token = token.value()](detail::session& on, bool repeated) {
+        const std::string_view saved = on.database().in().checkpoint.view();
+        return detail::save_checkpoint_flow(on.database(), token, saved, nullptr, repeated, on.has_run_out(token));
+    });
 }
 
 LEASEHOLD_DECL bool store_base::replace_checkpoint(std::string_view name, std::string_view owner, fencing_token token,
@@ -281,55 +307,67 @@ LEASEHOLD_DECL bool store_base::replace_checkpoint(std::string_view name, std::s
     std::error_code refusal = leasehold::detail::refusal_of(name, owner);
     if (!refusal) refusal = leasehold::detail::refusal_of_checkpoint(text);
     reporting call{*this, ec, refusal};
-    if (ec || replaced.size() > max_checkpoint_bytes) return false;  // no checkpoint is as long
-    const detail::request wanted{.what = detail::operation::replace_checkpoint,
-                                 .name = name,
-                                 .owner = owner,
-                                 .token = token.value(),
-                                 .data = text,
-                                 .replaced = replaced};
-    return operations_->call(wanted, call.failed).yes && !call.failed;
+    if (replaced.size() > max_checkpoint_bytes) return false;  // no checkpoint is as long
+    return call.carry_out({.name = name, .owner = owner, .checkpoint = text, .replaced = replaced},
+                          [token = token.value()](detail::session& on, bool repeated) {
+                              const std::string_view saved = on.database().in().checkpoint.view();
+                              const std::string_view expected = on.database().in().replaced.view();
+                              return detail::save_checkpoint_flow(on.database(), token, saved, &expected, repeated, on.has_run_out(token));
+                          });
 }
 
 LEASEHOLD_DECL std::optional<checkpoint_record> store_base::checkpoint(std::string_view name, std::error_code& ec)
 {
     reporting call{*this, ec, leasehold::detail::refusal_of(name)};
-    if (ec) return {};
-    return operations_->call({detail::operation::checkpoint, name}, call.failed).checkpoint;
+    return call.carry_out({.name = name}, [](detail::session& on, bool) { return detail::checkpoint_flow(on.database()); });
 }
 
 LEASEHOLD_DECL std::vector<std::pair<std::string, checkpoint_record>> store_base::checkpoints(std::string_view prefix, std::error_code& ec)
 {
     reporting call{*this, ec};
     if (prefix.size() > max_name_bytes) return {};
-    return operations_->call({detail::operation::list_checkpoints, prefix}, call.failed).checkpoints;
+    return call.carry_out({.name = prefix}, [](detail::session& on, bool) {
+        std::vector<std::pair<std::string, checkpoint_record>> found;
+        const detail::fault failed = detail::list_checkpoints_flow(on.database(), on.name(), found);
+        return detail::unless(failed, [&] { return std::move(found); });
+    });
 }
 
 LEASEHOLD_DECL store_time store_base::ask_clock(std::error_code& ec)
 {
     reporting call{*this, ec};
-    return store_time{std::chrono::microseconds{operations_->call({detail::operation::now}, call.failed).clock_us}};
+    const auto ask = [](detail::session& on, bool) { return detail::clock_flow(on.database()); };
+    return store_time{std::chrono::microseconds{call.carry_out({}, ask, {.uses_table = false})}};
 }
 
 LEASEHOLD_DECL checkpoint_look store_base::ask_all_of_checkpoint(std::string_view name, std::error_code& ec)
 {
     reporting call{*this, ec, leasehold::detail::refusal_of(name)};
-    if (ec) return {};
-    return operations_->call({detail::operation::look_at_checkpoint, name}, call.failed).looked;
+    return call.carry_out({.name = name}, [](detail::session& on, bool) { return detail::look_at_checkpoint_flow(on.database()); });
 }
 
 LEASEHOLD_DECL std::vector<lease_record> store_base::list(std::string_view prefix, std::error_code& ec)
 {
     reporting call{*this, ec};
     if (prefix.size() > max_name_bytes) return {};
-    return operations_->call({detail::operation::list, prefix}, call.failed).records;
+    return call.carry_out({.name = prefix}, [](detail::session& on, bool) {
+        detail::connection& db = on.database();
+        std::vector<lease_record> records;
+        const detail::fault failed =
+            db.observes() ? detail::observing_list_flow(db, db.config()->seen(), on.name(), records, &detail::observations::now)
+                          : detail::list_flow(db, on.name(), records);
+        return detail::unless(failed, [&] { return std::move(records); });
+    });
 }
 
+// `token`: which term it is that this call ends, from try to try.
 LEASEHOLD_DECL bool store_base::force_release(std::string_view name, std::error_code& ec)
 {
     reporting call{*this, ec, leasehold::detail::refusal_of(name)};
-    if (ec) return false;
-    return operations_->call({detail::operation::force_release, name}, call.failed).yes && !call.failed;
+    return call.carry_out({.name = name}, [token = std::int64_t{0}](detail::session& on, bool repeated) mutable {
+        return on.database().observes() ? detail::observing_force_release_flow(on.database(), on.version(), token, repeated)
+                                        : detail::force_release_flow(on.database(), token, repeated);
+    });
 }
 
 // Step by step, each a call of its own. Counts what went before a failure, too.
@@ -343,9 +381,18 @@ LEASEHOLD_DECL std::size_t store_base::purge(duration unused_for, std::int64_t b
     std::size_t gone = 0;
     std::string after;
     do {
-        const detail::answer step = operations_->call({detail::operation::purge, after, {}, below, unused_for}, call.failed);
-        gone += static_cast<std::size_t>(step.purged.removed);
-        after = step.purged.last;
+        detail::purge_step step = call.carry_out(
+            {.name = after},
+            [=](detail::session& on, bool) -> detail::outcome<detail::purge_step> {
+                detail::connection& db = on.database();
+                if (!db.purges()) return db.fail(detail::fault::failure, detail::advice::no_purge);
+                db.set_time_to_live(unused_for);
+                db.set_seen(below);
+                return detail::purge_flow(db);
+            },
+            {.repeats_if_locked = false});
+        gone += static_cast<std::size_t>(step.removed);
+        after = std::move(step.last);
     } while (!call.failed && !after.empty());
     return gone;
 }
@@ -353,13 +400,14 @@ LEASEHOLD_DECL std::size_t store_base::purge(duration unused_for, std::int64_t b
 LEASEHOLD_DECL void store_base::create_schema(std::error_code& ec)
 {
     reporting call{*this, ec};
-    operations_->call({detail::operation::create_schema}, call.failed);
+    const auto create = [](detail::session& on, bool) -> detail::outcome<bool> { return detail::schema_flow(on.database()); };
+    call.carry_out({}, create, {.uses_table = false});
 }
 
 LEASEHOLD_DECL std::vector<std::string> store_base::schema_sql(std::error_code& ec)
 {
     reporting call{*this, ec};
-    operations_->call({detail::operation::connect}, call.failed);
+    operations_->connect(call.failed);
     if (call.failed) return {};
     return config_->catalog_for({}, {})->schema();
 }
@@ -370,12 +418,18 @@ LEASEHOLD_DECL store_health store_base::health()
     {
         reporting call{*this, found.error};
         const auto begun = std::chrono::steady_clock::now();
-        const detail::answer answered = operations_->call({detail::operation::health}, call.failed);
+        const auto look = [](detail::session& on, bool) -> detail::outcome<detail::health_answer> {
+            const auto wall_now = [] { return std::chrono::duration_cast<duration>(std::chrono::system_clock::now().time_since_epoch()); };
+            detail::health_answer seen;
+            const detail::fault failed = detail::health_flow(on.database(), wall_now, seen);
+            return detail::unless(failed, [&] { return seen; });
+        };
+        const detail::health_answer seen = call.carry_out({}, look, {.uses_table = false});
         found.took = std::chrono::duration_cast<duration>(std::chrono::steady_clock::now() - begun);
         const errc error = detail::errc_of(call.failed.kind);
         found.reachable = !call.failed || (error != errc::store_unavailable && error != errc::store_timeout);
-        found.schema_version = answered.health.schema_version;
-        found.clock_ahead = answered.health.clock_ahead;
+        found.schema_version = seen.schema_version;
+        found.clock_ahead = seen.clock_ahead;
     }
     found.wakes = config_->session_locks();
     found.one_call_at_a_time = config_->driver_manager().one_call_at_a_time;

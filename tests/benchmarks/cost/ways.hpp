@@ -5,6 +5,7 @@
 #include "bare_connection.hpp"
 
 #include <leasehold/odbc/detail/session/session.hpp>
+#include <leasehold/odbc/detail/session/steps.hpp>
 #include <leasehold/odbc/dialect/generic.hpp>
 #include <leasehold/odbc/dialect/mariadb.hpp>
 #include <leasehold/odbc/dialect/postgresql.hpp>
@@ -194,31 +195,37 @@ public:
 
     void operator()()
     {
-        using detail::operation;
-        const auto until = std::chrono::steady_clock::now() + std::chrono::seconds{5};
-        session_.prepare({operation::acquire, name, owner, hint_, std::chrono::seconds{10}, {}}, until);
-        session_.perform();
-        const auto grant = session_.result().grant;
-        if (!grant.result.granted()) throw std::runtime_error{"an unbounded grant failed"};
-        hint_ = grant.result.token.value();
-        session_.prepare({operation::release, name, owner, hint_, {}, {}}, until);
-        session_.perform();
-        if (!session_.result().yes) throw std::runtime_error{"an unbounded release failed"};
+        const leasehold::acquire_result grant = attempt(name, hint_);
+        if (!grant.granted()) throw std::runtime_error{"an unbounded grant failed"};
+        hint_ = grant.token.value();
+        auto release = detail::release_job(hint_);
+        carry_out(name, release);
+        if (!release.result) throw std::runtime_error{"an unbounded release failed"};
     }
 
     /// An attempt at what somebody else holds, as at the last attempt.
     void ask(std::string_view held)
     {
-        session_.prepare({detail::operation::acquire, held, owner, detail::busy_last_time, std::chrono::seconds{10}, {}},
-                         std::chrono::steady_clock::now() + std::chrono::seconds{5});
-        session_.perform();
-        if (session_.result().grant.result.granted()) throw std::runtime_error{"what is held was granted"};
+        if (attempt(held, detail::busy_last_time).granted()) throw std::runtime_error{"what is held was granted"};
     }
 
     /// After the first call.
-    [[nodiscard]] const detail::statement_catalog& sql() const { return *session_.database().sql(); }
+    [[nodiscard]] const detail::statement_catalog& sql() { return *session_.database().sql(); }
 
 private:
+    leasehold::acquire_result attempt(std::string_view at, std::int64_t hint)
+    {
+        detail::attempt_job attempt{std::chrono::seconds{10}, hint};
+        carry_out(at, attempt);
+        return attempt.result.result;
+    }
+    void carry_out(std::string_view at, detail::job& wanted)
+    {
+        session_.prepare({.name = at, .owner = owner}, wanted, std::chrono::steady_clock::now() + std::chrono::seconds{5});
+        session_.perform();
+        wanted.take_result(session_.done());
+    }
+
     static constexpr std::string_view name = "unbounded";
     static constexpr std::string_view owner = "somebody on some host, with a number";
     detail::session session_;

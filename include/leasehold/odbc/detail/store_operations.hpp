@@ -7,11 +7,14 @@
 #include <leasehold/fencing_token.hpp>
 #include <leasehold/odbc/detail/driver/configuration.hpp>
 #include <leasehold/odbc/detail/flow/advice.hpp>
+#include <leasehold/odbc/detail/flow/attempts.hpp>
 #include <leasehold/odbc/detail/flow/batch_flow.hpp>
+#include <leasehold/odbc/detail/flow/checkpoint_flow.hpp>
 #include <leasehold/odbc/detail/flow/fault.hpp>
 #include <leasehold/odbc/detail/queue/waiting_ticket.hpp>
-#include <leasehold/odbc/detail/session/call.hpp>
+#include <leasehold/odbc/detail/session/job.hpp>
 #include <leasehold/odbc/detail/session/pool.hpp>
+#include <leasehold/odbc/detail/session/steps.hpp>
 #include <leasehold/store/concept.hpp>
 #include <leasehold/store_diagnostics.hpp>
 
@@ -35,7 +38,7 @@ inline constexpr std::chrono::milliseconds end_wait_stale_after{250};
 // Cancels again after this: the wait may have been about to begin.
 inline constexpr std::chrono::milliseconds end_wait_again_after{8};
 
-// Carries out the requests of store_base on sessions, and looks after the session locks of terms. Thread-safe.
+// Carries out the calls of store_base on sessions, and looks after the session locks of terms. Thread-safe.
 //
 // The row decides; its statements know nothing of locks. A term that a waiter got has the lock that the waiter's session got before; for
 // any other the session that was granted it takes one a little later. It is given back when the release has been answered, and so has been
@@ -68,22 +71,38 @@ public:
     // How many session locks it has for terms.
     [[nodiscard]] std::size_t session_locks() const { return pool_->count().locks; }
 
-    // Runs the request on a session of the pool. Rethrows what was thrown underneath.
-    answer call(const request& wanted, failure& failed) { return call(wanted, deadline(), failed); }
-    answer call(const request& wanted, time_point until, failure& failed)
+    // Carries out a step, see job_of, on a session of the pool. Returns its result; an empty one if it fails. Rethrows what it throws.
+    template <class Step>
+    result_of<Step> call(const call_texts& texts, Step step, failure& failed, job_traits how = {})
+    {
+        job_of<Step> wanted{std::move(step), how};
+        call(texts, wanted, deadline(), failed);
+        return std::move(wanted.result);
+    }
+    // The same. False: there was no session, or it was given up.
+    bool call(const call_texts& texts, job& wanted, time_point until, failure& failed)
     {
         failed.kind = fault::none;
         fault no_session = fault::none;
-        const session_pointer session = pool_->check_out(wanted, until, no_session);
-        if (session && run(session, until)) return finish(session, wanted, failed);
-        failed = session ? given_up(*session) : without_answer(no_session);
-        return {};
+        const session_pointer session = pool_->check_out(texts, wanted, until, no_session);
+        const bool done = session && run(session, until);
+        if (done)
+            finish(session, texts, wanted, failed);
+        else
+            failed = session ? given_up(*session) : without_answer(no_session);
+        return done;
+    }
+
+    void connect(failure& failed)
+    {
+        auto wanted = connect_job();
+        call({}, wanted, deadline(), failed);
     }
 
     // Sends each group of terms of one `time` in one call. Items without an answer by `until` stay unknown. Reports the first failure.
     // `then(i)`: the call with that item is over.
     template <class Item, class Time, class Then>
-    void call_for_many(operation what, std::span<const Item> items, std::span<const item_number> chosen, Time time,
+    void call_for_many(batch_kind kind, std::span<const Item> items, std::span<const item_number> chosen, Time time,
                        std::span<batch_answer> answers, time_point until, failure& failed, Then then)
     {
         for (const auto& group : batch_groups(items, chosen, time, config_->batch_size())) {
@@ -91,7 +110,8 @@ public:
             if (std::chrono::steady_clock::now() < until) {
                 auto many = std::make_shared<batch>(group.size());
                 for (const item_number i : group) many->add(items[i].name, items[i].owner, items[i].token.value());
-                call({what, {}, {}, 0, std::max(items[group.front()].*time, duration::zero()), many}, until, group_failure);
+                job_of wanted{batch_step{kind, many, std::max(items[group.front()].*time, duration::zero())}};
+                call({}, wanted, until, group_failure);
                 for (item_number i = 0; i < group.size(); ++i) answers[group[i]] = many->answer(i);
             } else {
                 group_failure = not_tried();
@@ -104,36 +124,34 @@ public:
     // The failure of an item that was not sent because the call's time ran out.
     static failure not_tried() { return {fault::timeout, {{}, 0, "the time of the call ran out before this was tried", {}}}; }
 
-    bool release(const request& wanted, time_point until, failure& failed)
+    bool release(const term_release& term, time_point until, failure& failed)
     {
-        const bool released = call(wanted, until, failed).yes && !failed;
-        release_locks(wanted.name, wanted.token);
-        after_release(wanted, released);
-        return released;
+        auto wanted = release_job(term.token.value(), term.min_hold_left);
+        call({.name = term.name, .owner = term.owner}, wanted, until, failed);
+        release_locks(term.name, term.token.value());
+        after_release(term, wanted.result);
+        return wanted.result;
     }
 
     // The next attempt need not read the row first.
-    void after_release(const request& term, bool released)
+    void after_release(const term_release& term, bool released)
     {
-        if (released && term.time <= duration::zero()) pool_->put_hint(term.name, term.token);
+        if (released && term.min_hold_left <= duration::zero()) pool_->put_hint(term.name, term.token.value());
     }
 
     // A single attempt. A hold wakes nobody when it ends: nobody renews or releases it, so that its session would keep the lock for good.
     acquire_result attempt(const acquire_request& request, failure& failed)
     {
-        const detail::request wanted{.what = operation::acquire,
-                                     .name = request.name,
-                                     .owner = request.owner,
-                                     .token = pool_->take_hint(request.name),
-                                     .time = request.ttl,
-                                     .wakes = leasehold::detail::is_hold(request.owner) ? std::string_view{} : request.wakes};
-        const answer answered = call(wanted, request.until, failed);
+        const std::optional<std::string_view> wakes = leasehold::detail::is_hold(request.owner) ? std::string_view{} : request.wakes;
+        attempt_job wanted{request.ttl, pool_->take_hint(request.name)};
+        call({.name = request.name, .owner = request.owner, .wakes = wakes}, wanted, request.until, failed);
         if (failed) return {};
-        if (!answered.grant.result.granted()) {
+        const acquire_result result = wanted.result.result;
+        if (!result.granted()) {
             pool_->put_hint(request.name, busy_last_time);
-            release_locks(request.name, answered.grant.result.token.value() - 1);
+            release_locks(request.name, result.token.value() - 1);
         }
-        return answered.grant.result;
+        return result;
     }
 
     // Makes many attempts with one ttl in one call.
@@ -142,8 +160,8 @@ public:
     {
         const auto many = std::make_shared<attempts>(requests.size(), most);
         for (const term_request& request : requests) many->add(request.name, request.owner, request.wakes);
-        const bool came_back = call({operation::acquire_many, {}, {}, 0, requests.front().ttl, {}, many}, until, failed).attempted;
-        if (!came_back) return;  // given up: terms that it is still granted will be ended
+        attempts_job wanted{many, requests.front().ttl};
+        if (!call({}, wanted, until, failed)) return;  // terms that it is still granted will be ended
         for (item_number i = 0; i < requests.size(); ++i) {
             if (!many->answer(i)) continue;
             answers[i] = many->answer(i)->result;
@@ -156,13 +174,13 @@ public:
     acquire_result attempt_at_head(waiting_ticket& ticket, const acquire_request& request, failure& failed)
     {
         const session_pointer session = ticket.session();
-        answer answered;
-        if (!call_on(session, {operation::acquire, request.name, request.owner, 0, request.ttl}, request.until, answered, failed)) {
+        attempt_job wanted{request.ttl};
+        if (!call_on(session, {.name = request.name, .owner = request.owner}, wanted, request.until, failed)) {
             ticket.hand_over_session();
             return {};
         }
         const bool has_lock = session->inner().lock().connection_number() == ticket.connection();
-        acquire_result& result = answered.grant.result;
+        acquire_result& result = wanted.result.result;
         if (!failed && result.granted() && has_lock) {
             ticket.hand_over_session();
             if (leasehold::detail::is_hold(request.owner))
@@ -182,10 +200,10 @@ public:
     // failure of the wait: its attempts, on other sessions, find out whether there is an outage.
     void confirm_head(waiting_ticket& ticket)
     {
+        job_of wanted{[](session& on, bool) { return clock_flow(on.database()); }, {.uses_table = false}};
         const session_pointer session = ticket.session();
-        answer ignored;
         failure failed;
-        if (!call_on(session, {operation::now}, deadline(), ignored, failed)) return ticket.hand_over_session();
+        if (!call_on(session, {}, wanted, deadline(), failed)) return ticket.hand_over_session();
         if (failed || session->inner().lock().connection_number() != ticket.connection())
             ticket.drop();
         else
@@ -195,11 +213,12 @@ public:
     // A waiter for the lock looks whether the lock may be stuck.
     acquire_result look_past_queue(waiting_ticket& ticket, const acquire_request& request, failure& failed)
     {
-        const answer seen = call({operation::look, request.name, request.owner, 0, {}}, request.until, failed);
+        job_of wanted{[](session& on, bool) { return look_at_term(on); }};
+        call({.name = request.name, .owner = request.owner}, wanted, request.until, failed);
         if (failed) return {};
-        acquire_result row = seen.grant.result;
+        acquire_result row = wanted.result.row;
         release_locks(request.name, row.token.value() - 1);
-        const bool ours = seen.yes && row.remaining > duration::zero();
+        const bool ours = wanted.result.ours && row.remaining > duration::zero();
         if (row.remaining <= duration::zero()) {
             if (const auto delay = ticket.wait_for_next(row.token)) {
                 row.retry_after = *delay;
@@ -225,11 +244,11 @@ public:
             if (backend == 0) return;
             // A server that does not answer one cancel answers no other, and would hang all sessions of the pool.
             if (!cancels || !pool_->runs_detached(cancels)) {
-                const request wanted{operation::end_wait, {}, {}, backend, {}};
+                const auto wanted = end_wait_job(backend);
                 fault ignored = fault::none;
-                cancels = pool_->check_out(wanted, until, ignored);
+                cancels = pool_->check_out({}, wanted, until, ignored);
                 if (!cancels) return;
-                cancels->inner().prepare(wanted, std::chrono::steady_clock::now() + end_wait_stale_after);
+                cancels->inner().prepare({}, wanted, std::chrono::steady_clock::now() + end_wait_stale_after);
                 try {
                     pool_->run_detached(cancels);
                 } catch (...) {
@@ -242,11 +261,11 @@ public:
     }
 
 private:
-    // Runs the request on a session that is checked out to wait. False: that session was abandoned.
-    bool call_on(const session_pointer& session, const request& wanted, time_point until, answer& answered, failure& failed)
+    // Carries out the job on a session that is checked out to wait. False: that session was abandoned.
+    bool call_on(const session_pointer& session, const call_texts& texts, job& wanted, time_point until, failure& failed)
     {
         failed.kind = fault::none;
-        if (!pool_->check_out(session, wanted, until)) {
+        if (!pool_->check_out(session, texts, wanted, until)) {
             failed = without_answer(fault::unavailable);
             return true;  // as it was
         }
@@ -254,19 +273,18 @@ private:
             failed = given_up(*session);
             return false;
         }
-        answered = finish(session, wanted, failed);
+        finish(session, texts, wanted, failed);
         return true;
     }
 
-    answer finish(const session_pointer& session, const request& wanted, failure& failed)
+    void finish(const session_pointer& session, const call_texts& texts, job& wanted, failure& failed)
     {
-        answer answered = std::move(session->inner().result());
-        answered.attempted = wanted.attempted != nullptr;
-        pool_->check_in(session, wanted, answered);
+        wanted.take_result(session->inner().done());
+        failed = std::move(session->inner().failed());
+        const std::exception_ptr thrown = session->inner().thrown();
+        pool_->check_in(session, texts, wanted);
         pool_->release_all_if_disabled();
-        if (answered.thrown) std::rethrow_exception(answered.thrown);
-        if (answered.failed != fault::none) failed = {answered.failed, std::move(answered.details)};
-        return answered;
+        if (thrown) std::rethrow_exception(thrown);
     }
 
     // False: the session was given up.

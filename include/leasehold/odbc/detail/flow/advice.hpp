@@ -64,6 +64,8 @@ inline constexpr const char* checkpoint_overtaken =
     "whether the checkpoint was saved is unknown: the term is over, and a later one has saved another checkpoint since";
 inline constexpr const char* no_clock =
     "this database's clock can't be asked: the generic dialect knows no SQL for it that all databases understand";
+inline constexpr const char* no_purge =
+    "names can't be purged here: the generic dialect and stores that expire by observation keep no time of last use";
 inline constexpr const char* locked = "another transaction has the row or the table locked";
 inline constexpr const char* encoding = "the database can't store this text: its encoding, or the column's, must be UTF-8";
 inline constexpr const char* declare_fetch =

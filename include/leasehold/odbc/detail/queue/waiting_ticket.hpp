@@ -8,6 +8,7 @@
 #include <leasehold/odbc/detail/flow/session_lock_key.hpp>
 #include <leasehold/odbc/detail/queue/queue_machine.hpp>
 #include <leasehold/odbc/detail/session/pool.hpp>
+#include <leasehold/odbc/detail/session/steps.hpp>
 #include <leasehold/store/concept.hpp>
 
 #include <chrono>
@@ -55,7 +56,7 @@ public:
         if (machine_.next(now()) != queue_action::queue_up) return std::nullopt;
         session_ = sessions_->check_out_to_wait();
         if (!session_) return std::nullopt;
-        session_->inner().prepare({operation::lock, name_, {}, 0, {}}, bounded_session::time_point::max());
+        session_->inner().prepare({.name = name_}, lock_job(lock_use::waits), bounded_session::time_point::max());
         session_->inner().lock().set(key_);
         machine_.queued(now());
         try {
@@ -174,8 +175,7 @@ private:
     void wait_ended()
     {
         const std::lock_guard lock{mutex_};
-        const answer& result = session_->inner().result();
-        const bool has_lock = result.failed == fault::none && result.yes;
+        const bool has_lock = has_taken_lock(session_->inner());
         connection_ = session_->inner().lock().connection_number();
         const bool has_left = machine_.position() == queue_position::left;
         if (!has_left) machine_.wait_ended(has_lock, now());

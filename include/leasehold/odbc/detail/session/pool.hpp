@@ -6,6 +6,8 @@
 #include <leasehold/odbc/detail/driver/configuration.hpp>
 #include <leasehold/odbc/detail/flow/session_lock_key.hpp>
 #include <leasehold/odbc/detail/session/bounded_session.hpp>
+#include <leasehold/odbc/detail/session/job.hpp>
+#include <leasehold/odbc/detail/session/steps.hpp>
 #include <leasehold/odbc/detail/session/term_locks.hpp>
 #include <leasehold/odbc/detail/session/token_hints.hpp>
 
@@ -67,10 +69,10 @@ public:
     {
     }
 
-    // Returns a session that is prepared for the request: an idle one, or a new one, or, when there are enough, the next to come back.
+    // Returns a session that is prepared for the job: an idle one, or a new one, or, when there are enough, the next to come back.
     // Null: `refused` is timeout (none was free in time) or unavailable (too many were given up). A call that has waited for a session does
     // not begin what could not end in time if it meets a locked row: it would be taken for one that hangs.
-    session_pointer check_out(const request& wanted, time_point deadline, fault& refused)
+    session_pointer check_out(const call_texts& texts, const job& wanted, time_point deadline, fault& refused)
     {
         std::unique_lock lock{mutex_};
         std::optional<time_point> patient_until, begin_by;
@@ -90,10 +92,10 @@ public:
                 return nullptr;
             }
             const bool may_make = has_room() && for_calls() < config_->options().pool_size;
-            if (session_pointer best = has_room() ? best_idle(wanted) : nullptr; best && !(best->is_suspect && may_make))
-                return begin(std::move(best), wanted, deadline);
+            session_pointer best = has_room() ? best_idle(texts.name, wanted.traits.ends_token) : nullptr;
+            if (best && !(best->is_suspect && may_make)) return begin(std::move(best), texts, wanted, deadline);
             const bool waits_for_chores = may_make && !detached_.empty() && now < *patient_until;
-            if (may_make && !waits_for_chores) return begin(make(), wanted, deadline);
+            if (may_make && !waits_for_chores) return begin(make(), texts, wanted, deadline);
             if (now >= *begin_by) {
                 refused = fault::timeout;
                 return nullptr;
@@ -105,12 +107,12 @@ public:
     }
 
     // Begins a call on a session that is out to wait, and has the lock. False: too many calls hang.
-    bool check_out(const session_pointer& waiting, const request& wanted, time_point deadline)
+    bool check_out(const session_pointer& waiting, const call_texts& texts, const job& wanted, time_point deadline)
     {
         const std::lock_guard lock{mutex_};
         abandon_the_overdue();
         if (!has_room()) return false;
-        begin(waiting, wanted, deadline);
+        begin(waiting, texts, wanted, deadline);
         return true;
     }
 
@@ -144,14 +146,14 @@ public:
         return std::ranges::find(waiting_, waiting) == waiting_.end();
     }
 
-    // Ends a call, before its caller gets the answer. A session that is checked out to wait stays checked out.
-    void check_in(session_pointer session, const request& wanted, const answer& answered)
+    // Ends a call, before its caller gets the result, which `done` has already. A session that is checked out to wait stays checked out.
+    void check_in(session_pointer session, const call_texts& texts, const job& done)
     {
         session->become_direct_if_in_process();
         const std::lock_guard lock{mutex_};
         runs_inline_ = runs_inline_ || session->runs_inline();
-        if (wanted.what == operation::release) locks_.ended(wanted.name, wanted.token);
-        if (!session->waits) note_granted(*session, wanted, answered);
+        if (done.traits.ends_token != 0) locks_.ended(texts.name, done.traits.ends_token);
+        for (item_number i = 0; !session->waits && i < done.attempts_made(); ++i) note_granted(*session, done.attempt(i, texts));
         end_call(session);
         if (session->waits) {
             session->last_return = ++uses_;
@@ -233,7 +235,7 @@ public:
             const std::lock_guard lock{mutex_};
             detached_.push_back({session, std::chrono::steady_clock::now() + config_->options().call_timeout});
         }
-        session->start([self = shared_from_this(), session] { self->check_in(session, {}, {}); });
+        session->start([self = shared_from_this(), session] { self->check_in(session, {}, session->inner().done()); });
     }
 
     // Whether such a call has not come back.
@@ -256,7 +258,7 @@ public:
         }
         const bool only_connected = back.inner().only_connected();  // perhaps again, after it has lost a connection
         std::error_code without;  // memory: then they run out, too
-        leasehold::detail::catch_into(without, [&back] { back.inner().undo_grants(); });
+        leasehold::detail::catch_into(without, [&back] { undo_grants(back.inner()); });
         const std::lock_guard lock{mutex_};
         std::erase_if(abandoned_, is_it);
         if (only_connected) take_back(back);
@@ -401,22 +403,22 @@ private:
         return std::chrono::steady_clock::now() - idle.idle_since < trusted_while_idle;
     }
 
-    // Picks the session with the lock that the request gives back, unless it was idle for long: renewals go to others meanwhile. Else picks
+    // Picks the session with the lock of the term that ends, unless it was idle for long: renewals go to others meanwhile. Else picks
     // the last one used that has no lock, so that the others can do their chores. A suspect comes last. Null: none is idle.
-    session_pointer best_idle(const request& wanted) const
+    session_pointer best_idle(std::string_view name, std::int64_t ends_token) const
     {
         if (idle_.empty()) return nullptr;
-        if (!locks_.empty() && wanted.what == operation::release)
-            if (const auto holder = locks_.holder_of(wanted.name, wanted.token))
+        if (!locks_.empty() && ends_token != 0)
+            if (const auto holder = locks_.holder_of(name, ends_token))
                 for (const session_pointer& idle : idle_)
                     if (idle.get() == holder && !idle->is_suspect && is_trusted(*idle)) return idle;
         const auto worth = [this](const session_pointer& idle) { return is_unburdened(*idle) ? 2 : idle->is_suspect ? 0 : 1; };
         return *std::ranges::max_element(idle_.rbegin(), idle_.rend(), {}, worth);
     }
 
-    session_pointer begin(session_pointer session, const request& wanted, time_point deadline)
+    session_pointer begin(session_pointer session, const call_texts& texts, const job& wanted, time_point deadline)
     {
-        session->inner().prepare(wanted, deadline);
+        session->inner().prepare(texts, wanted, deadline);
         abandoned_.reserve(abandoned_.size() + active_.size() + 1);  // giving up any active one allocates nothing
         active_.push_back(session);
         std::erase(idle_, session);  // last: what comes before may throw, and then the session stays idle
@@ -436,22 +438,15 @@ private:
         return idle_.back();
     }
 
-    // Notes terms that were granted to single attempts. They get their locks a little later.
-    void note_granted(const bounded_session& by, const request& wanted, const answer& answered) noexcept
+    // Notes a term that was granted to an attempt. It gets its lock a little later.
+    void note_granted(const bounded_session& by, const job_attempt& made) noexcept
     {
-        if (wanted.what == operation::acquire && answered.failed == fault::none)
-            note_granted(by, wanted.name, answered.grant.result, wanted.wakes.value_or(wanted.name));
-        for (item_number i = 0; wanted.attempted && i < wanted.attempted->size(); ++i)
-            if (const auto& item_answer = wanted.attempted->answer(i))
-                note_granted(by, wanted.attempted->name(i), item_answer->result, wanted.attempted->wakes(i));
-    }
-    void note_granted(const bounded_session& by, std::string_view name, const acquire_result& result, std::string_view wakes) noexcept
-    {
-        if (!result.granted()) return;
-        if (wakes.empty()) locks_.ended(name, result.token.value());
-        if (wakes.empty() || !config_->session_locks()) return;
+        if (!made.answer || !made.answer->result.granted()) return;
+        const std::int64_t token = made.answer->result.token.value();
+        if (made.wakes.empty()) locks_.ended(made.name, token);
+        if (made.wakes.empty() || !config_->session_locks()) return;
         try {
-            locks_.granted(name, result.token.value(), wakes, &by, std::chrono::steady_clock::now());
+            locks_.granted(made.name, token, made.wakes, &by, std::chrono::steady_clock::now());
         } catch (const std::bad_alloc&) {
             // A term without a lock.
         }
@@ -560,7 +555,7 @@ private:
         const auto until = std::chrono::steady_clock::now() + config_->options().call_timeout;
         try {
             detached_.push_back({idle, until});
-            begin(idle, {what.takes() ? operation::try_lock : operation::unlock, what.name}, until);
+            begin(idle, {.name = what.name}, lock_job(what.takes() ? lock_use::takes : lock_use::gives_back), until);
             idle->inner().lock().set({config_->options().table, what.name}, what.connection);
             idle->start([self = shared_from_this(), idle, what] { self->chore_done(idle, what); });
         } catch (...) {  // no memory: its locks go with it
@@ -573,9 +568,8 @@ private:
     // On the session's thread.
     void chore_done(session_pointer session, const term_locks::chore& what)
     {
-        const bool failed = session->inner().result().failed != fault::none;
-        const bool has_it = what.takes() && !failed && session->inner().result().yes;
-        if (!what.takes() && failed) session->inner().disconnect();
+        const bool has_it = has_taken_lock(session->inner());
+        if (!what.takes() && session->inner().failed().kind != fault::none) session->inner().disconnect();
         const std::lock_guard lock{mutex_};
         end_call(session);
         if (closing_) changed_.notify_all();

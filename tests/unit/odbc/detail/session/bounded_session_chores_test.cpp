@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // What a session's thread does when it is idle, and when it was given up.
 #include <leasehold/odbc/detail/session/bounded_session.hpp>
+#include <leasehold/odbc/detail/session/steps.hpp>
 #include <leasehold/odbc/odbc_store.hpp>
 #include <support/environment.hpp>
 #include <support/eventually.hpp>
@@ -47,7 +48,7 @@ struct scene {
     bool call()
     {
         const auto until = steady::now() + 10s;
-        session->inner().prepare({}, until);
+        session->inner().prepare({}, od::connect_job(), until);
         return session->run(until);
     }
 };
@@ -110,20 +111,22 @@ BOOST_AUTO_TEST_CASE(attempt_that_was_given_up_before_it_began_undoes_no_earlier
     const auto given_up = std::make_shared<od::bounded_session>(
         std::make_shared<const od::configuration>(database, leasehold::odbc_options{}, &leasehold::dialect::detected::describe), false,
         od::bounded_session::handlers{[&undone](od::bounded_session& its) {
-                                          its.inner().undo_grants();
+                                          od::undo_grants(its.inner());
                                           undone = true;
                                       },
                                       {}});
-    const od::request attempt{.what = od::operation::acquire, .name = "n", .owner = "shared", .time = 1h};
+    const od::call_texts texts{.name = "n", .owner = "shared"};
+    od::attempt_job attempt{1h};
     std::promise<void> told, free;
-    given_up->inner().prepare(attempt, steady::now() + 10s);
+    given_up->inner().prepare(texts, attempt, steady::now() + 10s);
     given_up->start([&] {
         told.set_value();
         free.get_future().wait();
     });
     told.get_future().wait();
-    BOOST_REQUIRE(given_up->inner().result().grant.result.granted());
-    given_up->inner().prepare(attempt, steady::now());
+    attempt.take_result(given_up->inner().done());
+    BOOST_REQUIRE(attempt.result.result.granted());
+    given_up->inner().prepare(texts, od::attempt_job{1h}, steady::now());
     BOOST_REQUIRE(!given_up->run(steady::now()));
     BOOST_REQUIRE(given_up->give_up());
     free.set_value();
@@ -139,13 +142,12 @@ BOOST_AUTO_TEST_CASE(wait_that_has_ended_does_not_connect_during_an_outage)
                                                                   leasehold::odbc_options{}, &leasehold::dialect::detected::describe);
     config->gate().failed({.kind = od::fault::unavailable});
     od::session waits{config};
-    const od::request lock{od::operation::lock, "n", {}, 0, {}};
-    waits.prepare(lock, od::session::time_point::max());
+    waits.prepare({.name = "n"}, od::lock_job(od::lock_use::waits), od::session::time_point::max());
     waits.lock().cancel();
     waits.perform();
     BOOST_TEST(waits.is_connecting());
-    BOOST_TEST((waits.result().failed == od::fault::unavailable));
-    waits.prepare(lock, od::session::time_point::max());
+    BOOST_TEST((waits.failed().kind == od::fault::unavailable));
+    waits.prepare({.name = "n"}, od::lock_job(od::lock_use::waits), od::session::time_point::max());
     waits.perform();
     BOOST_TEST(!waits.is_connecting());
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Which session a call gets.
 #include <leasehold/odbc/detail/session/pool.hpp>
+#include <leasehold/odbc/detail/session/steps.hpp>
 #include <leasehold/odbc/dialect/sqlite.hpp>
 #include <support/environment.hpp>
 #include <support/temporary_directory.hpp>
@@ -40,26 +41,27 @@ struct scene {
         const od::session_pointer waited = sessions->check_out_to_wait();
         if (waited != holder) std::swap(holder, other);
         sessions->check_in_from_wait(holder, "n", token, holder->inner().connection_number());
-        back(out({od::operation::now, {}, {}, 0, {}}));
+        back(out());
     }
     ~scene() { sessions->close(steady::now() + 10s); }
 
-    od::session_pointer out(const od::request& wanted)
+    od::session_pointer out(const od::call_texts& texts, const od::job& wanted)
     {
         od::fault refused{};
-        return sessions->check_out(wanted, steady::now() + 10s, refused);
+        return sessions->check_out(texts, wanted, steady::now() + 10s, refused);
     }
+    od::session_pointer out() { return out({}, od::connect_job()); }
     od::session_pointer connected()
     {
-        const od::session_pointer session = out({od::operation::connect, {}, {}, 0, {}});
+        const od::session_pointer session = out();
         BOOST_REQUIRE(session->run(steady::now() + 10s));
         return session;
     }
     // The term goes on.
-    void back(const od::session_pointer& session) { sessions->check_in(session, {}, {}); }
+    void back(const od::session_pointer& session) { sessions->check_in(session, {}, od::connect_job()); }
     od::session_pointer for_release()
     {
-        od::session_pointer chosen = out({od::operation::release, "n", {}, token, {}});
+        od::session_pointer chosen = out({.name = "n"}, od::release_job(token));
         back(chosen);
         return chosen;
     }
@@ -86,7 +88,7 @@ BOOST_AUTO_TEST_CASE(release_avoids_a_session_that_was_idle_for_long)
 BOOST_AUTO_TEST_CASE(session_is_idle_from_its_return_on)
 {
     const steady::time_point before = steady::now();
-    const od::session_pointer session = out({od::operation::now, {}, {}, 0, {}});
+    const od::session_pointer session = out();
     session->idle_since = {};
     back(session);
     BOOST_TEST((session->idle_since >= before));
@@ -95,7 +97,7 @@ BOOST_AUTO_TEST_CASE(session_is_idle_from_its_return_on)
 BOOST_AUTO_TEST_CASE(release_goes_to_the_session_that_has_the_lock_if_the_others_are_busy)
 {
     holder->idle_since -= od::trusted_while_idle;
-    const od::session_pointer busy = out({od::operation::now, {}, {}, 0, {}});
+    const od::session_pointer busy = out();
     BOOST_TEST(busy == other);
     BOOST_TEST(for_release() == holder);
     back(busy);

@@ -92,6 +92,10 @@ private:
                        options_.handover_signal != 0 ? term.guard().handover_token() : std::stop_token{}, options_.handover_signal,
                        std::move(checkpoint)});
         to_say_ = describe_end(name(), options_.command.front(), end);
+        if (end.how == command_end::kind::not_started && !end.can_never_run()) {
+            next_ = restarts_.not_started();
+            return;
+        }
         if (end.how != command_end::kind::ended) return finish(end.shell_status());
         if (end.lost()) {
             next_ = restarts_.lease_lost();

@@ -36,7 +36,7 @@ public:
         return {true, next_pause()};
     }
 
-    /// The store granted the lease, and failed before the command could start.
+    /// The lease was granted, and the store failed before the command could start, or the system had nothing left to start it.
     step not_started() noexcept { return {true, std::min(next_pause(), longest)}; }
 
     step lease_lost() const noexcept { return {true, duration::zero()}; }

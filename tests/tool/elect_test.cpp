@@ -60,6 +60,23 @@ BOOST_FIXTURE_TEST_CASE(the_next_takes_over_from_one_that_is_killed_and_its_comm
     BOOST_TEST(second.wait().success());
 }
 
+#if defined(__linux__)
+BOOST_FIXTURE_TEST_CASE(leader_for_whose_command_there_was_no_descriptor_stands_again, tool_fixture)
+{
+    auto holder = start({"run", "job", "--", "sh", "-c", "echo on; exec sleep 60"});
+    BOOST_REQUIRE(holder.read_line());
+    auto candidate = start({"elect", "job", "--pause", "100ms", "--verbose", "--", "sh", "-c", "echo leads; exec sleep 60"});
+    BOOST_REQUIRE(eventually([&] { return process_tree(candidate.pid()).size() == 2; }, 60s));
+    limited_descriptors none{process_tree(candidate.pid())[1], 0};
+    holder.signal(SIGTERM);
+    BOOST_REQUIRE_MESSAGE(file_gets("errors", "can't run sh: "), errors());
+    none.lift();
+    BOOST_TEST(candidate.read_line(60s).value_or("") == "leads");
+    candidate.signal(SIGTERM);
+    BOOST_TEST(candidate.wait().success());
+}
+#endif
+
 BOOST_FIXTURE_TEST_CASE(the_next_has_its_turn_when_a_command_ends_of_its_own_accord, tool_fixture)
 {
     const auto candidate = [this](const std::string& who) {

@@ -15,8 +15,6 @@
 #include <string>
 #include <vector>
 
-#include <sys/resource.h>
-
 using namespace leasehold_test;
 
 namespace shard_scene {
@@ -158,17 +156,11 @@ BOOST_FIXTURE_TEST_CASE(host_that_had_no_descriptor_for_a_command_keeps_its_shar
     auto host = start(shard({"--of", "2"}, works));
     BOOST_REQUIRE(notes_are({"begin 0", "begin 1"}));
     const pid_t starts_keepers = process_tree(host.pid())[1];
-    const std::string descriptors = "/proc/" + std::to_string(starts_keepers) + "/fd/";
-    rlimit before{};
-    BOOST_REQUIRE(::prlimit(starts_keepers, RLIMIT_NOFILE, nullptr, &before) == 0);
-    rlimit one_more = before;  // which the keeper's end of a socket takes
-    for (one_more.rlim_cur = 0; std::filesystem::is_symlink(descriptors + std::to_string(one_more.rlim_cur)); ++one_more.rlim_cur) {}
-    ++one_more.rlim_cur;
-    BOOST_REQUIRE(::prlimit(starts_keepers, RLIMIT_NOFILE, &one_more, nullptr) == 0);
+    limited_descriptors for_the_socket_alone{starts_keepers, 1};
     std::ofstream{path("go")};
     BOOST_REQUIRE_MESSAGE(eventually([this] { return has(errors(), "can't run sh: "); }, 60s), errors());
     std::filesystem::remove(path("go"));
-    BOOST_REQUIRE(::prlimit(starts_keepers, RLIMIT_NOFILE, &before, nullptr) == 0);
+    for_the_socket_alone.lift();
     BOOST_TEST(eventually([this] { return lines("notes") == std::multiset<std::string>{"begin 0", "begin 0", "begin 1"}; }, 60s));
     host.signal(SIGTERM);
     BOOST_TEST(host.wait(20s).success());

@@ -70,6 +70,23 @@ bool tool_fixture::file_gets(const std::string& name, const std::string& text, s
 
 bool tool_fixture::held(const std::string& name) { return run({"show", name}).status == exit_status{}; }
 
+#if defined(__linux__)
+limited_descriptors::limited_descriptors(pid_t process, rlim_t more) : process_{process}
+{
+    const std::string open = "/proc/" + std::to_string(process) + "/fd/";
+    if (::prlimit(process, RLIMIT_NOFILE, nullptr, &before_) != 0) throw std::runtime_error{"its limit can't be read"};
+    rlimit limited = before_;
+    for (limited.rlim_cur = 0; std::filesystem::is_symlink(open + std::to_string(limited.rlim_cur)); ++limited.rlim_cur) {}
+    limited.rlim_cur += more;
+    if (::prlimit(process, RLIMIT_NOFILE, &limited, nullptr) != 0) throw std::runtime_error{"its limit can't be set"};
+}
+
+void limited_descriptors::lift()
+{
+    if (::prlimit(process_, RLIMIT_NOFILE, &before_, nullptr) != 0) throw std::runtime_error{"its limit can't be lifted"};
+}
+#endif
+
 std::string read_file(const std::filesystem::path& file)
 {
     std::ostringstream

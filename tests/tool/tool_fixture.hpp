@@ -14,6 +14,10 @@
 #include <string>
 #include <vector>
 
+#if defined(__linux__)
+#include <sys/resource.h>
+#endif
+
 namespace leasehold_test {
 
 using namespace std::chrono_literals;
@@ -62,6 +66,19 @@ private:
 
     temporary_directory folder_;
 };
+
+#if defined(__linux__)
+/// Another process can open only so many descriptors `more` than it has, until lift().
+class limited_descriptors {
+public:
+    limited_descriptors(pid_t process, rlim_t more);
+    void lift();
+
+private:
+    pid_t process_;
+    rlimit before_{};
+};
+#endif
 
 /// What is in a file; empty if it isn't there.
 [[nodiscard]] std::string read_file(const std::filesystem::path& file);

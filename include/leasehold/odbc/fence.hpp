@@ -18,6 +18,7 @@
 #include <leasehold/odbc/odbc_store.hpp>
 #include <leasehold/store_diagnostics.hpp>
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -48,38 +49,21 @@ namespace leasehold::inline v0::odbc {
 
 namespace detail {
 
-// See odbc::fence(). Fills in `ec` and the details where it fails.
+// See odbc::fence(), and odbc::save_checkpoint() where there is a `checkpoint`. Fills in `ec` and the details where it fails.
 LEASEHOLD_DECL bool fence_term(store_base& store, SQLHDBC connection, std::string_view name, std::string_view owner, fencing_token token,
-                               std::error_code& ec, store_diagnostics& details);
-
-// See odbc::save_checkpoint(). Likewise.
-LEASEHOLD_DECL bool save_checkpoint_in_transaction(store_base& store, SQLHDBC connection, std::string_view name, std::string_view owner,
-                                                   fencing_token token, std::string_view text, std::error_code& ec,
-                                                   store_diagnostics& details);
+                               std::optional<std::string_view> checkpoint, std::error_code& ec, store_diagnostics& details);
 
 template <class Guard>
-bool fence(SQLHDBC connection, const Guard& guard, std::error_code& ec, store_diagnostics& details)
+bool fence(SQLHDBC connection, const Guard& guard, std::optional<std::string_view> checkpoint, std::error_code& ec,
+           store_diagnostics& details)
 {
     ec.clear();
     if (!guard.held()) return false;
     return in_innermost(*guard.store(), guard.name(), [&]<class Store>(Store& store, std::string_view name) {
         constexpr bool possible = is_odbc_store<Store>;
-        static_assert(possible, "a fence needs a lease in a database: its store must be a basic_odbc_store");
-        if constexpr (possible) return fence_term(store, connection, name, guard.owner(), guard.token(), ec, details);
-        return false;
-    });
-}
-
-template <class Guard>
-bool save_checkpoint(SQLHDBC connection, const Guard& guard, std::string_view text, std::error_code& ec, store_diagnostics& details)
-{
-    ec = leasehold::detail::refusal_of_checkpoint(text);
-    if (ec || !guard.held()) return false;
-    return in_innermost(*guard.store(), guard.name(), [&]<class Store>(Store& store, std::string_view name) {
-        constexpr bool possible = is_odbc_store<Store>;
-        static_assert(possible, "a checkpoint in a transaction needs a lease in a database: its store must be a basic_odbc_store");
-        if constexpr (possible)
-            return save_checkpoint_in_transaction(store, connection, name, guard.owner(), guard.token(), text, ec, details);
+        static_assert(possible, "a fence or a checkpoint in a transaction needs a lease in a database: its store must be a"
+                                " basic_odbc_store");
+        if constexpr (possible) return fence_term(store, connection, name, guard.owner(), guard.token(), checkpoint, ec, details);
         return false;
     });
 }
@@ -95,6 +79,28 @@ inline void throw_of_fence(std::error_code ec, std::string_view doing, std::stri
                                       ": the connection is in autocommit mode, in which a fence would end with its own statement; set"
                                       " SQL_ATTR_AUTOCOMMIT to SQL_AUTOCOMMIT_OFF, and end the transaction with SQLEndTran"});
     leasehold::detail::throw_exception(store_error{ec, what, std::move(details)});
+}
+
+template <class Guard>
+bool fence_or_throw(SQLHDBC connection, const Guard& guard, std::optional<std::string_view> checkpoint)
+{
+    std::error_code ec;
+    store_diagnostics details;
+    const bool fenced = fence(connection, guard, checkpoint, ec, details);
+    throw_of_fence(ec, checkpoint ? "save_checkpoint" : "fence", guard.name(), std::move(details));
+    return fenced;
+}
+
+template <class Guard>
+bool fence_without_throwing(SQLHDBC connection, const Guard& guard, std::optional<std::string_view> checkpoint,
+                            std::error_code& ec) noexcept
+{
+    bool fenced = false;
+    leasehold::detail::catch_into(ec, [&] {
+        store_diagnostics ignored;
+        fenced = fence(connection, guard, checkpoint, ec, ignored);
+    });
+    return fenced && !ec;
 }
 
 }  // namespace detail
@@ -133,24 +139,14 @@ inline void throw_of_fence(std::error_code ec, std::string_view doing, std::stri
 template <class Guard>
 [[nodiscard]] bool fence(SQLHDBC connection, const Guard& guard)
 {
-    std::error_code ec;
-    store_diagnostics details;
-    const bool fenced = detail::fence(connection, guard, ec, details);
-    detail::throw_of_fence(ec, "fence", guard.name(), std::move(details));
-    return fenced;
+    return detail::fence_or_throw(connection, guard, std::nullopt);
 }
 
 /// Does not throw; false where `ec` is set.
 template <class Guard>
 [[nodiscard]] bool fence(SQLHDBC connection, const Guard& guard, std::error_code& ec) noexcept
 {
-    bool fenced = false;
-    ec.clear();
-    leasehold::detail::catch_into(ec, [&] {
-        store_diagnostics ignored;
-        fenced = detail::fence(connection, guard, ec, ignored);
-    });
-    return fenced && !ec;
+    return detail::fence_without_throwing(connection, guard, std::nullopt, ec);
 }
 
 template <class Guard>
@@ -182,24 +178,15 @@ template <class Guard>
 [[nodiscard]] bool save_checkpoint(SQLHDBC connection, const Guard& guard, std::string_view text)
 {
     validate_checkpoint(text);
-    std::error_code ec;
-    store_diagnostics details;
-    const bool saved = detail::save_checkpoint(connection, guard, text, ec, details);
-    detail::throw_of_fence(ec, "save_checkpoint", guard.name(), std::move(details));
-    return saved;
+    return detail::fence_or_throw(connection, guard, text);
 }
 
 /// Does not throw; false where `ec` is set.
 template <class Guard>
 [[nodiscard]] bool save_checkpoint(SQLHDBC connection, const Guard& guard, std::string_view text, std::error_code& ec) noexcept
 {
-    bool saved = false;
-    ec.clear();
-    leasehold::detail::catch_into(ec, [&] {
-        store_diagnostics ignored;
-        saved = detail::save_checkpoint(connection, guard, text, ec, ignored);
-    });
-    return saved && !ec;
+    ec = leasehold::detail::refusal_of_checkpoint(text);
+    return !ec && detail::fence_without_throwing(connection, guard, text, ec);
 }
 
 template <class Guard>

@@ -25,7 +25,7 @@ struct fence_access {
 };
 
 LEASEHOLD_DECL bool fence_term(store_base& store, SQLHDBC connection, std::string_view name, std::string_view owner, fencing_token token,
-                               std::error_code& ec, store_diagnostics& details)
+                               std::optional<std::string_view> checkpoint, std::error_code& ec, store_diagnostics& details)
 {
     const configuration& config = fence_access::config_of(store);
     fence_connection on{connection, config.secrets()};
@@ -43,35 +43,22 @@ LEASEHOLD_DECL bool fence_term(store_base& store, SQLHDBC connection, std::strin
     // Under expiry by observation no database says that a term is over before it is taken; the holder's store does.
     if (config.seen().has_run_out(name, token.value(), observations::now())) return false;
     const outcome<fence_answer> answer = failed == fault::none ? fence_flow(on, sql->fence()) : failed;
-    if (!answer.ok()) {
-        ec = make_error_code(errc_of(answer.failed()));
-        details = std::move(on.last_report().details);
-        return false;
+    failed = answer.failed();
+    bool current = *answer == fence_answer::current;
+    if (*answer == fence_answer::unsettled || *answer == fence_answer::unseen) {
+        // On a connection of the store, which has no transaction and so sees the row as it is. If the fence has found the row, its token
+        // can't change any more.
+        const std::optional<lease_record> now = store.inspect(name, ec);
+        if (ec) details = store.diagnostics();
+        current = !ec && now && now->token == token && now->owner == owner;
+        if (current && *answer == fence_answer::unseen) failed = on.fail(fault::conflict, fence_needs_new_snapshot);
     }
-    if (*answer == fence_answer::current || *answer == fence_answer::over) return *answer == fence_answer::current;
-    // On a connection of the store, which has no transaction and so sees the row as it is. If the fence has found the row, its token can't
-    // change any more.
-    const std::optional<lease_record> now = store.inspect(name, ec);
-    if (ec) details = store.diagnostics();
-    const bool live = !ec && now && now->token == token && now->owner == owner;
-    if (!live || *answer == fence_answer::unsettled) return live;
-    ec = errc::store_conflict;
-    details.advice = fence_needs_new_snapshot;
-    return false;
-}
-
-LEASEHOLD_DECL bool save_checkpoint_in_transaction(store_base& store, SQLHDBC connection, std::string_view name, std::string_view owner,
-                                                   fencing_token token, std::string_view text, std::error_code& ec,
-                                                   store_diagnostics& details)
-{
-    if (!fence_term(store, connection, name, owner, token, ec, details)) return false;
-    const configuration& config = fence_access::config_of(store);
-    fence_connection on{connection, config.secrets()};
-    on.set_term(name, owner, token);
-    on.set_checkpoint(text);
-    const auto sql = config.catalog_for(driver_info(connection, SQL_DBMS_NAME), driver_info(connection, SQL_DBMS_VER));
-    const fault failed = save_checkpoint_flow(on, sql->fence(), sql->spec().reads_back);
-    if (failed == fault::none) return true;
+    if (failed == fault::none && current && checkpoint) {
+        on.set_checkpoint(*checkpoint);
+        const auto latest = config.catalog();  // the store may have found other indices when it looked
+        failed = save_checkpoint_flow(on, latest->fence(), latest->spec().reads_back);
+    }
+    if (failed == fault::none) return current;
     ec = make_error_code(errc_of(failed));
     details = std::move(on.last_report().details);
     return false;

@@ -22,9 +22,11 @@ inline bool same_word(std::string_view a, std::string_view b)
 inline std::string_view keyword_value(std::string_view text, std::string_view keyword)
 {
     while (!text.empty()) {
-        const std::size_t equals = std::min(text.find_first_of("=;"), text.size());
-        const std::string_view word = without_spaces_around(text.substr(0, equals));
-        text.remove_prefix(std::min(equals + 1, text.size()));
+        const std::size_t end = std::min(text.find_first_of("=;"), text.size());
+        const std::string_view word = without_spaces_around(text.substr(0, end));
+        const bool has_value = text.substr(end).starts_with('=');
+        text.remove_prefix(std::min(end + 1, text.size()));
+        if (!has_value) continue;
         if (same_word(word, keyword)) {
             const bool braces = text.starts_with('{');
             return braces ? text.substr(1, end_of_enclosed(text, 0) - 2) : text.substr(0, text.find(';'));

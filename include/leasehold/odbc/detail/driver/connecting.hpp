@@ -3,6 +3,7 @@
 #define LEASEHOLD_ODBC_DETAIL_DRIVER_CONNECTING_HPP
 
 #include <leasehold/odbc/detail/driver/connection.hpp>
+#include <leasehold/odbc/detail/driver/driver_manager.hpp>
 #include <leasehold/odbc/detail/flow/advice.hpp>
 
 #include <algorithm>
@@ -34,15 +35,6 @@ inline constexpr int connecting_takes_at_most = 4;
 // A statement that was prepared on another session: it isn't there, or its name is taken.
 inline constexpr std::string_view no_such_statement = "26000";
 inline constexpr std::string_view duplicate_statement = "42P05";
-
-// The value of a keyword in the connection string that a driver hands back, which has keywords in capitals and no spaces.
-inline std::string_view attribute_in(std::string_view text, std::string_view keyword) noexcept
-{
-    const std::size_t at = text.find(keyword);
-    if (at == std::string_view::npos) return {};
-    text.remove_prefix(at + keyword.size());
-    return text.substr(0, text.find(';'));
-}
 
 inline fault connection::run_text(const std::string& sql) { return execute_once(catalog_->spec().prologue + sql); }
 
@@ -119,8 +111,8 @@ inline fault connection::open()
     if (!SQL_SUCCEEDED(done)) return fail_connecting(SQL_HANDLE_DBC, connection_.get());
     connected_ = true;
     const std::string_view as{reinterpret_cast<const char*>(completed.data())};
-    dialed_ = attribute_in(as, ";SERVER=");
-    dialed_.append(":").append(attribute_in(as, ";PORT="));
+    dialed_ = keyword_value(as, "SERVER");
+    dialed_.append(":").append(keyword_value(as, "PORT"));
     set_autocommit(SQL_AUTOCOMMIT_ON);
     return fault::none;
 }

@@ -86,7 +86,7 @@ public:
     basic_lease(std::type_identity_t<Store>& store, std::string_view name, Options&&... options)
         : basic_lease{detail::pick_terms(options...), store, name, options...}
     {
-        check_options<Options...>();
+        detail::check_options<void, Options...>();
     }
 
     /// The same, so that the terms can be given in braces.
@@ -94,7 +94,7 @@ public:
     basic_lease(std::type_identity_t<Store>& store, std::string_view name, lease_terms terms, Options&&... options)
         : basic_lease{terms, store, name, options...}
     {
-        check_options<lease_terms, Options...>();
+        detail::check_options<void, lease_terms, Options...>();
     }
 
     /// The same, with the clock as the next argument, so that it can be given in braces too.
@@ -102,7 +102,7 @@ public:
     basic_lease(std::type_identity_t<Store>& store, std::string_view name, lease_terms terms, Clock clock, Options&&... options)
         : basic_lease{terms, store, name, clock, options...}
     {
-        check_options<lease_terms, Clock, Options...>();
+        detail::check_options<void, lease_terms, Clock, Options...>();
     }
 
     /// Other arguments: one line says what is wrong.
@@ -244,14 +244,6 @@ private:
     using locks_type = detail::thread_locks<guard_type, renewal::runtime_traits<Clock>>;
 
     template <class... Options>
-    static constexpr void check_options() noexcept
-    {
-        (detail::check_option<Options>(), ...);
-        static_assert(detail::each_once<Options...>,
-                      "two lease_terms or ttls, clocks, owner ids or renew policies are given: which one counts?");
-    }
-
-    template <class... Options>
     basic_lease(const lease_terms& terms, Store& store, std::string_view name, const Options&... options)
         : forms_type{attempts_type{store, name, terms,
                                    detail::pick<detail::role_of_clock, Clock>(options...),
@@ -290,21 +282,16 @@ private:
 /// Takes the policies from the options, or the defaults.
 template <lease_store Store, class... Options>
 basic_lease(Store&, std::string_view, Options&&...)
-    -> basic_lease<Store, detail::option_t<detail::role_of_clock, steady_clock, Options...>,
-                   detail::option_t<detail::role_of_owner_id, random_owner_id, Options...>,
-                   detail::option_t<detail::role_of_renew_policy, renew_at_fraction, Options...>>;
+    -> basic_lease<Store, detail::clock_in<Options...>, detail::owner_id_in<Options...>, detail::renew_policy_in<Options...>>;
 /// The same, for terms in braces.
 template <lease_store Store, class... Options>
 basic_lease(Store&, std::string_view, lease_terms, Options&&...)
-    -> basic_lease<Store, detail::option_t<detail::role_of_clock, steady_clock, Options...>,
-                   detail::option_t<detail::role_of_owner_id, random_owner_id, Options...>,
-                   detail::option_t<detail::role_of_renew_policy, renew_at_fraction, Options...>>;
+    -> basic_lease<Store, detail::clock_in<Options...>, detail::owner_id_in<Options...>, detail::renew_policy_in<Options...>>;
 
 /// The same, for a clock in braces.
 template <lease_store Store, class... Options>
 basic_lease(Store&, std::string_view, lease_terms, steady_clock, Options&&...)
-    -> basic_lease<Store, steady_clock, detail::option_t<detail::role_of_owner_id, random_owner_id, Options...>,
-                   detail::option_t<detail::role_of_renew_policy, renew_at_fraction, Options...>>;
+    -> basic_lease<Store, steady_clock, detail::owner_id_in<Options...>, detail::renew_policy_in<Options...>>;
 
 /// Other arguments: one line says what is wrong.
 template <class First, class Second, class... Rest>

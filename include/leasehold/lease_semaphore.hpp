@@ -34,22 +34,6 @@
 
 namespace leasehold::inline v0 {
 
-namespace detail {
-
-// Whether a semaphore takes the count that it finds.
-template <class... Options>
-bool pick_follows(const Options&... options)
-{
-    semaphore_options picked;
-    [[maybe_unused]] const auto take = [&picked](const auto& option) {
-        if constexpr (std::same_as<std::remove_cvref_t<decltype(option)>, semaphore_options>) picked = option;
-    };
-    (take(options), ...);
-    return picked.on_other_count == on_other_count::follow;
-}
-
-}  // namespace detail
-
 /// At most so many hold at once, on all hosts: a lease of which there are several.
 ///
 ///     lh::lease_semaphore licences{store, "licences", 5, 30s};
@@ -101,7 +85,7 @@ public:
     lease_semaphore(std::type_identity_t<Store>& store, std::string_view name, Count count, Options&&... options)
         : lease_semaphore{detail::pick_terms(options...), store, name, count, options...}
     {
-        check_options<Options...>();
+        detail::check_options<semaphore_options, Options...>();
     }
 
     /// The same, so that the terms can be given in braces.
@@ -109,7 +93,7 @@ public:
     lease_semaphore(std::type_identity_t<Store>& store, std::string_view name, Count count, lease_terms terms, Options&&... options)
         : lease_semaphore{terms, store, name, count, options...}
     {
-        check_options<lease_terms, Options...>();
+        detail::check_options<semaphore_options, lease_terms, Options...>();
     }
 
     /// Other arguments: one line says what is wrong.
@@ -254,21 +238,13 @@ private:
     template <class Semaphore>
     friend class permits_guard;
 
-    template <class... Options>
-    static constexpr void check_options() noexcept
-    {
-        ([] { if constexpr (!std::same_as<std::remove_cvref_t<Options>, semaphore_options>) detail::check_option<Options>(); }(), ...);
-        static_assert(detail::each_once<Options...>,
-                      "two lease_terms or ttls, clocks, owner ids or renew policies are given: which one counts?");
-    }
-
     template <class Count, class... Options>
     lease_semaphore(const lease_terms& terms, Store& store, std::string_view name, Count count, const Options&... options)
         : forms_type{attempts_type{std::make_shared<pool_type>(
               store, detail::checked_permits(name, "/", "", count, "permits"),
               detail::pick<detail::role_of_owner_id, OwnerId>(options...).id(), terms,
               detail::pick<detail::role_of_clock, Clock>(options...), detail::pick<detail::role_of_renew_policy, RenewPolicy>(options...),
-              detail::pick_follows(options...))}}
+              detail::pick_last<semaphore_options>(options...).on_other_count == on_other_count::follow)}}
     {
     }
 
@@ -284,15 +260,11 @@ private:
 /// Takes the policies from the options, or the defaults.
 template <lease_store Store, std::integral Count, class... Options>
 lease_semaphore(Store&, std::string_view, Count, Options&&...)
-    -> lease_semaphore<Store, detail::option_t<detail::role_of_clock, steady_clock, Options...>,
-                       detail::option_t<detail::role_of_owner_id, random_owner_id, Options...>,
-                       detail::option_t<detail::role_of_renew_policy, renew_at_fraction, Options...>>;
+    -> lease_semaphore<Store, detail::clock_in<Options...>, detail::owner_id_in<Options...>, detail::renew_policy_in<Options...>>;
 /// The same, for terms in braces.
 template <lease_store Store, std::integral Count, class... Options>
 lease_semaphore(Store&, std::string_view, Count, lease_terms, Options&&...)
-    -> lease_semaphore<Store, detail::option_t<detail::role_of_clock, steady_clock, Options...>,
-                       detail::option_t<detail::role_of_owner_id, random_owner_id, Options...>,
-                       detail::option_t<detail::role_of_renew_policy, renew_at_fraction, Options...>>;
+    -> lease_semaphore<Store, detail::clock_in<Options...>, detail::owner_id_in<Options...>, detail::renew_policy_in<Options...>>;
 
 /// Other arguments: one line says what is wrong.
 template <class First, class Second, class... Rest>

@@ -63,17 +63,6 @@ template <class First, class Second, class Schedule, class... Options>
 inline constexpr bool arguments_of_recurring<First, Second, Schedule, Options...> =
     store_and_name<First, Second> && schedule<std::remove_cvref_t<Schedule>> && (option_of_recurring<Options> && ...);
 
-template <class... Options>
-recurring_options pick_recurring_options(const Options&... options)
-{
-    recurring_options picked;
-    [[maybe_unused]] const auto take = [&picked](const auto& option) {
-        if constexpr (std::same_as<std::remove_cvref_t<decltype(option)>, recurring_options>) picked = option;
-    };
-    (take(options), ...);
-    return picked;
-}
-
 }  // namespace detail
 
 /// Runs a job once per fire of a schedule, on one of any number of hosts.
@@ -117,7 +106,7 @@ public:
     /// schedule, also if a fire of it is not later than the one before, and for the options; and what basic_lease's constructor throws.
     template <detail::option_of_recurring... Options>
     recurring(std::type_identity_t<Store>& store, std::string_view name, Schedule when, Options&&... options)
-        : recurring{detail::pick_recurring_options(options...), store, name, std::move(when), options...}
+        : recurring{detail::pick_last<recurring_options>(options...), store, name, std::move(when), options...}
     {
     }
 
@@ -687,15 +676,11 @@ struct recurring_access {
 /// Takes the policies from the options, or the defaults.
 template <lease_store Store, schedule Schedule, class... Options>
 recurring(Store&, std::string_view, Schedule, Options&&...)
-    -> recurring<Store, Schedule, detail::option_t<detail::role_of_clock, steady_clock, Options...>,
-                 detail::option_t<detail::role_of_owner_id, random_owner_id, Options...>,
-                 detail::option_t<detail::role_of_renew_policy, renew_at_fraction, Options...>>;
+    -> recurring<Store, Schedule, detail::clock_in<Options...>, detail::owner_id_in<Options...>, detail::renew_policy_in<Options...>>;
 /// The same, for options in braces.
 template <lease_store Store, schedule Schedule, class... Options>
 recurring(Store&, std::string_view, Schedule, recurring_options, Options&&...)
-    -> recurring<Store, Schedule, detail::option_t<detail::role_of_clock, steady_clock, Options...>,
-                 detail::option_t<detail::role_of_owner_id, random_owner_id, Options...>,
-                 detail::option_t<detail::role_of_renew_policy, renew_at_fraction, Options...>>;
+    -> recurring<Store, Schedule, detail::clock_in<Options...>, detail::owner_id_in<Options...>, detail::renew_policy_in<Options...>>;
 /// Other arguments: one line says what is wrong.
 template <class First, class Second, class... Rest>
     requires(!detail::arguments_of_recurring<First, Second, Rest...>)

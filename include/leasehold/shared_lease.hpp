@@ -44,17 +44,6 @@ struct reader_limit {
 
 namespace detail {
 
-template <class... Options>
-reader_limit pick_readers(const Options&... options)
-{
-    reader_limit limit;
-    [[maybe_unused]] const auto take = [&limit](const auto& option) {
-        if constexpr (std::same_as<std::remove_cvref_t<decltype(option)>, reader_limit>) limit = option;
-    };
-    (take(options), ...);
-    return limit;
-}
-
 // What a shared_lease can't work with.
 inline lease_terms checked_shared_terms(const lease_terms& terms)
 {
@@ -112,7 +101,7 @@ public:
     shared_lease(std::type_identity_t<Store>& store, std::string_view name, Options&&... options)
         : shared_lease{detail::pick_terms(options...), store, name, options...}
     {
-        check_options<Options...>();
+        detail::check_options<reader_limit, Options...>();
     }
 
     /// The same, so that the terms can be given in braces.
@@ -120,7 +109,7 @@ public:
     shared_lease(std::type_identity_t<Store>& store, std::string_view name, lease_terms terms, Options&&... options)
         : shared_lease{terms, store, name, options...}
     {
-        check_options<lease_terms, Options...>();
+        detail::check_options<reader_limit, lease_terms, Options...>();
     }
 
     /// Other arguments: one line says what is wrong.
@@ -313,17 +302,9 @@ private:
     };
 
     template <class... Options>
-    static constexpr void check_options() noexcept
-    {
-        ([] { if constexpr (!std::same_as<std::remove_cvref_t<Options>, reader_limit>) detail::check_option<Options>(); }(), ...);
-        static_assert(detail::each_once<Options...>,
-                      "two lease_terms or ttls, clocks, owner ids or renew policies are given: which one counts?");
-    }
-
-    template <class... Options>
     shared_lease(const lease_terms& terms, Store& store, std::string_view name, const Options&... options)
         : forms_type{attempts_type{std::make_shared<pool_type>(
-              store, detail::checked_permits(name, "/r", "/writer", detail::pick_readers(options...).readers, "readers"),
+              store, detail::checked_permits(name, "/r", "/writer", detail::pick_last<reader_limit>(options...).readers, "readers"),
               detail::pick<detail::role_of_owner_id, OwnerId>(options...).id(), detail::checked_shared_terms(terms),
               detail::pick<detail::role_of_clock, Clock>(options...),
               detail::pick<detail::role_of_renew_policy, RenewPolicy>(options...))}},
@@ -345,15 +326,11 @@ private:
 /// Takes the policies from the options, or the defaults.
 template <lease_store Store, class... Options>
 shared_lease(Store&, std::string_view, Options&&...)
-    -> shared_lease<Store, detail::option_t<detail::role_of_clock, steady_clock, Options...>,
-                    detail::option_t<detail::role_of_owner_id, random_owner_id, Options...>,
-                    detail::option_t<detail::role_of_renew_policy, renew_at_fraction, Options...>>;
+    -> shared_lease<Store, detail::clock_in<Options...>, detail::owner_id_in<Options...>, detail::renew_policy_in<Options...>>;
 /// The same, for terms in braces.
 template <lease_store Store, class... Options>
 shared_lease(Store&, std::string_view, lease_terms, Options&&...)
-    -> shared_lease<Store, detail::option_t<detail::role_of_clock, steady_clock, Options...>,
-                    detail::option_t<detail::role_of_owner_id, random_owner_id, Options...>,
-                    detail::option_t<detail::role_of_renew_policy, renew_at_fraction, Options...>>;
+    -> shared_lease<Store, detail::clock_in<Options...>, detail::owner_id_in<Options...>, detail::renew_policy_in<Options...>>;
 
 /// Other arguments: one line says what is wrong.
 template <class First, class Second, class... Rest>

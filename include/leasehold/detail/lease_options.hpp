@@ -2,9 +2,12 @@
 #ifndef LEASEHOLD_DETAIL_LEASE_OPTIONS_HPP
 #define LEASEHOLD_DETAIL_LEASE_OPTIONS_HPP
 
+#include <leasehold/clock/steady_clock.hpp>
 #include <leasehold/concepts.hpp>
 #include <leasehold/duration.hpp>
 #include <leasehold/lease_terms.hpp>
+#include <leasehold/owner_id/random_owner_id.hpp>
+#include <leasehold/renew_policy/renew_at_fraction.hpp>
 #include <leasehold/waiting/deadline.hpp>
 
 #include <chrono>
@@ -36,12 +39,12 @@ inline constexpr int roles_of = int{durations_of_lease<T>} + int{lease_clock<T>}
 template <class T>
 concept lease_option = roles_of<std::remove_cvref_t<T>> == 1;
 
-// An argument that is no option: says in one line what it should be.
-template <class T>
+// An argument that is no option, nor of the type that this right takes besides: says in one line what it should be.
+template <class T, class Own>
 constexpr void check_option() noexcept
 {
     using type = std::remove_cvref_t<T>;
-    constexpr bool option = lease_option<T>, number = std::is_arithmetic_v<type>;
+    constexpr bool option = lease_option<T> || std::same_as<type, Own>, number = std::is_arithmetic_v<type>;
     constexpr bool clock = !option && requires { &type::now; };
     constexpr bool owner = !option && requires { &type::id; };
     constexpr bool policy = !option && requires { &type::next; };
@@ -85,9 +88,25 @@ struct option_type<Role, Default, First, Rest...>
 template <class Role, class Default, class... Options>
 using option_t = typename option_type<Role, Default, std::remove_cvref_t<Options>...>::type;
 
+// The policies of a right that is given these options, or the defaults.
+template <class... Options>
+using clock_in = option_t<role_of_clock, steady_clock, Options...>;
+template <class... Options>
+using owner_id_in = option_t<role_of_owner_id, random_owner_id, Options...>;
+template <class... Options>
+using renew_policy_in = option_t<role_of_renew_policy, renew_at_fraction, Options...>;
+
 template <class... Options>
 inline constexpr bool each_once = count_of<role_of_durations, Options...> <= 1 && count_of<role_of_clock, Options...> <= 1 &&
                                   count_of<role_of_owner_id, Options...> <= 1 && count_of<role_of_renew_policy, Options...> <= 1;
+
+// `Own`: the type that the right takes beside the options of a lease; void if there is none.
+template <class Own, class... Options>
+constexpr void check_options() noexcept
+{
+    (check_option<Options, Own>(), ...);
+    static_assert(each_once<Options...>, "two lease_terms or ttls, clocks, owner ids or renew policies are given: which one counts?");
+}
 
 // The option that has this role, or a default-constructed one.
 template <class Role, class Wanted, class... Options>
@@ -108,6 +127,18 @@ Wanted pick(const Options&... options)
                       "a policy is given that is not of the type that this lease is declared with");
         if constexpr (std::convertible_to<std::tuple_element_t<at, decltype(all)>, Wanted>) return std::get<at>(all);
     }
+}
+
+// The last option of this very type, or a default-constructed one.
+template <class Wanted, class... Options>
+Wanted pick_last(const Options&... options)
+{
+    Wanted picked;
+    [[maybe_unused]] const auto take = [&picked](const auto& option) {
+        if constexpr (std::same_as<std::remove_cvref_t<decltype(option)>, Wanted>) picked = option;
+    };
+    (take(options), ...);
+    return picked;
 }
 
 template <class... Options>

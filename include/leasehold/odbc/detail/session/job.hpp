@@ -90,11 +90,19 @@ public:
     Result result{};
 };
 
+template <class Returned>
+struct result_in {
+    static_assert(sizeof(Returned) == 0, "a step returns an outcome<T>");
+};
+template <class T>
+struct result_in<outcome<T>> {
+    using type = T;
+};
 // The type of a step's result.
 template <class Step>
-using result_of = std::remove_cvref_t<decltype(*std::declval<std::invoke_result_t<Step&, session&, bool>&>())>;
+using result_of = typename result_in<std::invoke_result_t<Step&, session&, bool>>::type;
 
-// A job that is a function: outcome<Result>(session& on, bool repeated). To copy it throws nothing.
+// A job that is a step: a function outcome<T>(session& on, bool repeated).
 template <class Step>
 class job_of final : public job_with_result<job_of<Step>, result_of<Step>> {
 public:
@@ -108,7 +116,8 @@ public:
     }
 
 private:
-    static_assert(std::is_nothrow_copy_constructible_v<Step>);
+    static_assert(std::is_nothrow_copy_constructible_v<Step>,
+                  "a step captures numbers and shared pointers: the session copies texts that stand in call_texts");
 
     Step step_;
 };

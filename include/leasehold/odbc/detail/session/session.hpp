@@ -44,7 +44,7 @@ public:
     {
     }
 
-    // Copies the texts and the job, without a result: if it is given up before it begins, nothing was granted.
+    // Copies the texts and the job, which has no result yet: if the call is given up before it begins, nothing was granted.
     void prepare(const call_texts& texts, const job& wanted, time_point deadline)
     {
         job_.reset();

@@ -17,6 +17,7 @@
 #include <leasehold/store/concept.hpp>
 
 #include <algorithm>
+#include <cassert>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -184,6 +185,7 @@ inline auto end_wait_job(std::int64_t backend) noexcept
 // After a lock_job.
 inline bool has_taken_lock(session& by) noexcept
 {
+    assert(by.done().traits.lock != lock_use::none);
     return by.failed().kind == fault::none && static_cast<const decltype(lock_job({}))&>(by.done()).result;
 }
 

@@ -25,16 +25,17 @@ namespace leasehold::inline v0 {
 /// What can go wrong. Busy (somebody else holds the lease) is not here, since it is an answer, not an error.
 enum class errc {
     invalid_name = 1,   ///< a name that is empty, longer than max_name_bytes, not UTF-8, or has a NUL
-    invalid_owner,      ///< an owner that is empty, longer than max_owner_bytes, not UTF-8, has a NUL, or begins like that of a hold
-    invalid_terms,      ///< durations that can't work together; the message names the rule
+    invalid_owner,      ///< an owner that is empty, longer than max_owner_bytes, not UTF-8, has a NUL, or begins like that of a hold;
+                        ///< or a member's id that lives already
+    invalid_terms,      ///< durations, a count or a schedule that can't work, or that the record contradicts; the message names the rule
     not_held,           ///< an operation that needs a held lease, on an empty guard
     lost,               ///< the term is over although its holder did not release it
-    store_unavailable,  ///< the store can't be reached, or refuses the log-in
+    store_unavailable,  ///< the store can't be reached or refuses the log-in; or the connection was lost, and what the call did is unknown
     store_timeout,      ///< the store did not answer in time; what it did is unknown
     store_conflict,     ///< the store refused the statement because of concurrent ones, and kept refusing it
     schema_missing,     ///< the table, or a column of it, does not exist
     store_failure,      ///< any other failure of the store
-    invalid_data,       ///< data or a reason that is longer than max_data_bytes, not UTF-8, or has a NUL
+    invalid_data,       ///< data, a reason, a checkpoint or a sequencer that is too long, not UTF-8, has a NUL, or can't be read
     held_closed         ///< a name that is to be held closed, or whose count is to be changed, is held closed already
 };
 

@@ -87,6 +87,11 @@ BOOST_AUTO_TEST_CASE(health_says_what_a_probe_wants_to_know)
     leasehold_test::check_health(postgresql_fixture::database().connection_string(), {.has_clock = true, .wakes = true});
 }
 
+BOOST_AUTO_TEST_CASE(table_that_is_of_a_later_version_is_refused)
+{
+    leasehold_test::check_schema_version(postgresql_fixture::database().connection_string());
+}
+
 BOOST_AUTO_TEST_CASE(wrong_connection_strings_are_named)
 {
     leasehold_test::check_connection_strings(postgresql_fixture::database().connection_string());

@@ -101,6 +101,11 @@ BOOST_FIXTURE_TEST_CASE(health_says_what_a_probe_wants_to_know, file_fixture)
     leasehold_test::check_health(connection_string, {});
 }
 
+BOOST_FIXTURE_TEST_CASE(table_that_is_of_a_later_version_is_refused, file_fixture)
+{
+    leasehold_test::check_schema_version(connection_string);
+}
+
 BOOST_AUTO_TEST_CASE(wrong_connection_strings_are_named)
 {
     leasehold_test::check_connection_strings(leasehold_test::sqlite_connection_string("unused.db"));

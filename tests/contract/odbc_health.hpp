@@ -4,6 +4,7 @@
 
 // What a store says of its health.
 
+#include <contract/odbc_connection.hpp>
 #include <contract/odbc_errors.hpp>
 
 #include <leasehold/leasehold.hpp>
@@ -13,6 +14,7 @@
 
 #include <chrono>
 #include <string>
+#include <system_error>
 
 namespace leasehold_test {
 
@@ -44,6 +46,33 @@ inline void check_health(const std::string& connection_string, const expected_he
     BOOST_TEST(found.wakes == expected.wakes);
     BOOST_TEST(found.sessions >= 1U);
     BOOST_TEST(found.hanging_calls == 0U);
+}
+
+/// A table says of what version it is, and nothing uses one of a later version than it knows.
+inline void check_schema_version(const std::string& connection_string)
+{
+    const lh::odbc_options options = with_table("versioned");
+    lh::odbc_store{connection_string, options}.create_schema();
+    odbc_connection own{connection_string};
+    own.execute("update versioned set owner = 'leasehold schema 2' where name = ''");
+    lh::odbc_store store{connection_string, options};
+    check_failure(store, {.code = lh::errc::store_failure, .words = {"later version", "upgrade the library"}});
+    std::error_code ec;
+    store.create_schema(ec);
+    BOOST_TEST(ec == lh::errc::store_failure, ec.message());
+    const lh::store_health refused = store.health();
+    BOOST_TEST(refused.error == lh::errc::store_failure, refused.error.message());
+    BOOST_TEST(refused.reachable);
+    BOOST_TEST(refused.schema_version == 0);
+
+    own.execute("update versioned set owner = 'leasehold schema 1' where name = ''");
+    BOOST_TEST(store.health().schema_version == 1);
+    check_works(store, "known");
+
+    own.execute("delete from versioned where name = ''");
+    lh::odbc_store taken_over{connection_string, options};
+    BOOST_TEST(taken_over.health().schema_version == 1);
+    check_works(taken_over, "taken over");
 }
 
 }  // namespace leasehold_test

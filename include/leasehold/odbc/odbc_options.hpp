@@ -17,7 +17,7 @@
 
 namespace leasehold::inline v0 {
 
-/// Most connections one store may have.
+/// The greatest pool_size.
 inline constexpr std::size_t max_pool_size = 256;
 /// Shortest and longest call_timeout that are accepted.
 inline constexpr duration min_call_timeout = std::chrono::milliseconds{10};
@@ -70,7 +70,7 @@ enum class transaction_pooler : std::uint8_t {
 struct odbc_options {
     /// Every call returns within this time, waiting for a connection, connecting and retries included.
     duration call_timeout = std::chrono::seconds{5};
-    /// Most connections open at once; made when needed, and kept.
+    /// Most connections for calls; made when needed, and kept. Those that wait for releases come on top: see basic_odbc_store.
     std::size_t pool_size = 4;
     /// Plain or "schema.table". Quoted in every statement, so it is case-sensitive where quoted names are.
     std::string table = "leasehold";

@@ -30,10 +30,11 @@ namespace leasehold::inline v0 {
 /// wants it next (expiry_by_observation); stores that differ in it need tables of their own.
 ///
 /// Connections are the store's own, in autocommit, made when needed, at most odbc_options::pool_size at once; a lost one is
-/// replaced within the call that meets the loss. A model of lease_store, diagnosing_store, polled_store, batching_store,
-/// checkpoint_replacing_store, notifying_store and, but with the generic dialect, timed_store and checkpoint_looking_store. Where the
-/// database has session locks, up to odbc::detail::max_waiting_sessions (32) connections more wait for releases, or have waited for terms
-/// that there are.
+/// replaced within the call that meets the loss. Where the database has session locks, up to odbc::detail::max_waiting_sessions (32)
+/// connections more wait for releases, or have waited for terms that there are.
+///
+/// A model of the concepts in store/concept.hpp but observed_store and those of stores around a store; with the generic dialect, not of
+/// timed_store and checkpoint_looking_store.
 ///
 /// Time: every call returns within odbc_options::call_timeout, also when the driver doesn't: such a call is an
 /// errc::store_timeout, its connection is left behind with its thread, and what it did is unknown; a grant that comes out of

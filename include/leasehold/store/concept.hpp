@@ -288,12 +288,12 @@ using queue_ticket_of = decltype(std::declval<S&>().enqueue(std::string_view{}, 
 /// | ticket.name() | std::string_view | the name it is for; what it refers to lives as long as the ticket |
 /// | s.try_acquire(ticket, owner, ttl, ec) | acquire_result | the same as try_acquire(name, owner, ttl, ec), but by a waiter: the store may prefer those that have waited longer. An answer that is not a grant has `retry_after`. `queued` comes without a look at the lease, so that it has neither token nor remaining time, and says nothing about whether the store can be reached |
 ///
-/// A name that becomes free before the first busy answer is not missed: the store looks, or wakes. `retry_after` is no longer than
-/// the holder's time, if that is known. A release that keeps the name closed should wake waiters too: the name may open before
-/// the time that their last answer said. One thread at a time uses a ticket. It need be neither movable nor copyable; its destructor
-/// takes at most 30 ms; `w` outlives it. At most one ticket for a name exists in a process at a time, unless two decorators
-/// wrap one store; and for a short time two may where an asynchronous wait ends, or where a writer of a shared lease comes while a
-/// reader waits.
+/// A name that becomes free before the first busy answer is not missed: the store looks, or wakes. `retry_after` is at most 100 ms longer
+/// than the holder's time, if that is known: the first in line tries before. A release that keeps the name closed should wake waiters
+/// too: the name may open before the time that their last answer said. One thread at a time uses a ticket. It need be neither movable nor
+/// copyable; its destructor takes at most 30 ms; `w` outlives it. At most one ticket for a name exists in a process at a time, unless two
+/// decorators wrap one store; and for a short time two may where an asynchronous wait ends, or where a writer of a shared lease comes
+/// while a reader waits.
 template <class S>
 concept notifying_store =
     lease_store<S> && requires(S& s, detail::queue_ticket_of<S>& ticket, std::string_view owner, duration ttl, std::error_code& ec) {

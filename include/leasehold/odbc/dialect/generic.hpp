@@ -46,7 +46,7 @@ struct generic {
                     " {token} bigint not null, {expiry columns}, {data} varchar(1024), {data_token} bigint, {request} varchar(1024),"
                     " {request_token} bigint, {checkpoint} " + checkpoint_type + ", {checkpoint_token} bigint)",
                     "insert into {table} ({name}, {owner}, {token}, {expiry names})"
-                    " values ('', 'leasehold schema', 1, {expiry of no lease})"};
+                    " values ('', 'leasehold schema 1', 1, {expiry of no lease})"};
         d.handover = plain_handover();
         // Locks the whole row, as every database does; also against renewals.
         d.fence.lock = "update {table} set {version} = :version where {this live term}";

@@ -172,7 +172,7 @@ private:
                 " {request_token} bigint, {checkpoint} varbinary(4096), {checkpoint_token} bigint,"
                 " unique key leasehold_fence ({name}, {token})) engine = InnoDB",
                 "insert ignore into {table} ({name}, {owner}, {token}, {expiry names})"
-                " values ('', 'leasehold schema', 1, {expiry of no lease})"};
+                " values ('', 'leasehold schema 1', 1, {expiry of no lease})"};
     }
 
     // The condition is for a statement that comes late, when the name has had a term and been purged since the floor was read.

@@ -174,7 +174,7 @@ private:
                 " {request} text, {request_token} bigint, {checkpoint} text, {checkpoint_token} bigint,"
                 " unique ({name}, {token})) with (fillfactor = 50)",
                 "insert into {table} ({name}, {owner}, {token}, {expiry names})"
-                " values ('', 'leasehold schema', 1, {expiry of no lease}) on conflict do nothing"};
+                " values ('', 'leasehold schema 1', 1, {expiry of no lease}) on conflict do nothing"};
     }
 
     // A new term of the owner of the unexpired one is not over before that would have been. greatest() passes over a NULL.

@@ -321,7 +321,7 @@ struct spec {
     /// Statements in front of each other one, in one message and one transaction with it; may be empty. Not before those of a fence.
     std::string prologue{};
     int prologue_results = 0;  ///< how many results of `prologue` come before the statement's own
-    std::vector<std::string> schema;      ///< creates table and index if absent, then the row with the version
+    std::vector<std::string> schema;      ///< creates table and index if absent, then the row with the version and the floor
 
     std::string probe;    ///< no rows; fails unless the table and all its columns are there; the first one: {expires_at}
     std::string grant;    ///< granted (1, 0), token, remaining us, fresh (1: a new term)

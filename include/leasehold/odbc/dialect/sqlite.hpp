@@ -69,7 +69,7 @@ struct sqlite {
                     " {token} integer not null, {expiry columns}, {data} text, {data_token} integer, {request} text,"
                     " {request_token} integer, {checkpoint} text, {checkpoint_token} integer) without rowid",
                     "insert or ignore into {table} ({name}, {owner}, {token}, {expiry names})"
-                    " values ('', 'leasehold schema', 1, {expiry of no lease})"};
+                    " values ('', 'leasehold schema 1', 1, {expiry of no lease})"};
         d.insert = "insert into {table} ({name}, {owner}, {token}, {expires_at}) select :name, :owner, :token, :later_ms"
                    " where not exists (select 1 from {table} where {name} = '' and {token} > :token)";
         // A new term of the owner of the unexpired one is not over before that would have been.

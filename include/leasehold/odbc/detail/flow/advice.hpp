@@ -8,8 +8,10 @@ namespace leasehold::inline v0::odbc::detail::advice {
 inline constexpr const char* table =
     "the table is not there: call create_schema() once, or check odbc_options::table and the connection's default schema";
 inline constexpr const char* column =
-    "a column is not there: check odbc_options::columns; a table taken over needs columns for the token, the data and the requests of a"
-    " term, which the statements in docs/migrating.md add";
+    "a column is not there: check odbc_options::columns; a table taken over needs columns for the token, the data, the requests and the"
+    " checkpoint, which the statements in docs/migrating.md add";
+inline constexpr const char* later_table =
+    "a later version of leasehold has made this table, in a form that this one does not know: upgrade the library";
 inline constexpr const char* log_in = "the database refuses the log-in: check user and password in the connection string";
 inline constexpr const char* database =
     "the database of that name is not there, or not for this user: check Database in the connection string";

@@ -21,7 +21,7 @@
 
 // The protocol of expiry_by_observation: as in flow.hpp, no ODBC and no SQL.
 //
-// Every request has a version of its own, drawn at random, which each of its writes leaves in the row. So the row tells
+// Every call has a version of its own, drawn at random, which each of its writes leaves in the row. So the row tells
 // whether a write took place, also after its reply was lost, and where no count of rows is to be believed.
 namespace leasehold::inline v0::odbc::detail {
 
@@ -67,7 +67,7 @@ outcome<bool> look_if_written(observing_database auto& db, bool repeated, auto s
 }
 
 // The same for a grant; where nothing is believed the whole row has to be as it was written. `inserted`: nobody but this
-// request can have made it.
+// call can have made it.
 outcome<bool> look_if_granted(observing_database auto& db, const observed_row& wanted, bool inserted)
 {
     const auto is_written = [&wanted](const observed_row& row, std::int64_t) { return row.version == wanted.version; };
@@ -86,7 +86,7 @@ duration requested_ttl(const observing_database auto& db)
     return std::chrono::microseconds{db.time_to_live_us()};
 }
 
-// A request for a name whose row was observed. No row of that name is likely to have had this `version`, so a row that was deleted
+// A call about a name whose row was observed. No row of that name is likely to have had this `version`, so a row that was deleted
 // and made again is not taken for the observed one. `now` reads this process's monotonic clock.
 template <class Now>
 struct observer {

@@ -13,6 +13,7 @@
 #include <leasehold/odbc/dialect/spec.hpp>
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -88,11 +89,32 @@ fault list_flow(flow_database auto& db, std::string_view prefix, std::vector<lea
     return list_flow(db, prefix, records, [](const auto&, const lease_record&) { return true; });
 }
 
-// Whether the table is there with all its columns, and a name can have one row only.
-fault check_table(flow_database auto& db)
+// The version of the table that this library knows.
+inline constexpr int current_schema_version = 1;
+
+// The owner of the row with the empty name ends with the table's version. A table that was taken over may have no such row: 1.
+inline int schema_version_in(std::string_view record)
+{
+    constexpr std::string_view label = "leasehold schema ";
+    int version = 1;
+    if (record.starts_with(label)) std::from_chars(record.data() + label.size(), record.data() + record.size(), version);
+    return version;
+}
+
+// Whether this library knows the version of a table that has all its columns, and a name can have one row only. The version.
+outcome<int> check_version_and_key(flow_database auto& db)
+{
+    if (const fault failed = db.run(statement::schema_record); failed != fault::none) return failed;
+    const int version = schema_version_in(db.found() ? db.text(column::owner) : std::string_view{});
+    if (version > current_schema_version) return db.fail(fault::failure, advice::later_table);
+    return unless(db.check_name_key(), [&] { return version; });
+}
+
+// The same of a table that may be missing, or lack a column.
+outcome<int> check_table(flow_database auto& db)
 {
     const fault missing = db.run(statement::probe);
-    return missing == fault::none ? db.check_name_key() : missing;
+    return missing == fault::none ? check_version_and_key(db) : missing;
 }
 
 // One try at having the table. Looks first, so that a user without the right to create can call it; and looks again after
@@ -105,7 +127,7 @@ fault schema_flow(flow_database auto& db)
     if (missing != fault::none && !to_create) return missing;
     if (!to_create) {
         const fault unfit = db.check_expiry_column();
-        return unfit == fault::none ? db.check_name_key() : unfit;
+        return unfit == fault::none ? check_version_and_key(db).failed() : unfit;
     }
     fault failed = fault::none;
     for (const std::string& text : db.sql()->schema())
@@ -118,9 +140,6 @@ fault schema_flow(flow_database auto& db)
     return failed == fault::duplicate_key ? fault::conflict : failed;
 }
 
-// The version of the table. The owner of the row with the empty name holds it.
-inline constexpr int current_schema_version = 1;
-
 // The state of the store, as far as the database shows it.
 struct health_answer {
     int schema_version = 0;
@@ -131,8 +150,9 @@ struct health_answer {
 fault health_flow(flow_database auto& db, auto wall_now, health_answer& found)
 {
     found = {};
-    if (const fault unfit = check_table(db); unfit != fault::none) return unfit;
-    found.schema_version = current_schema_version;
+    const outcome<int> version = check_table(db);
+    if (!version.ok()) return version.failed();
+    found.schema_version = *version;
     if (!db.judges_by_its_clock()) return fault::none;
     const duration before = wall_now();
     const fault failed = db.run(statement::clock);

@@ -143,7 +143,7 @@ private:
             const bool connects = !db_.connected();
             fault failed = connects ? connect() : fault::none;
             if (failed == fault::none && connects && is_late()) return;
-            if (failed == fault::none && !db_.config()->name_is_key() && how.uses_table) failed = check_table(db_);
+            if (failed == fault::none && !db_.config()->name_is_key() && how.uses_table) failed = check_table(db_).failed();
             const bool steps = failed == fault::none;  // what a new connection is refused, says nothing of locks
             if (steps) failed = job_->try_once(*this, repeated);
             failed_.kind = failed;

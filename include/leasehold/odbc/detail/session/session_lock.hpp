@@ -21,14 +21,14 @@ class session_lock {
 public:
     explicit session_lock(connection& on) noexcept : db_{on} {}
 
-    // Called for a new request.
+    // Called for a new job.
     void reset() noexcept
     {
         held_by_ = 0;
         cancelled_ = false;
         note_asked(never_asked);  // after an exception in a wait
     }
-    // Sets the lock that the request is about. `held_by`: the connection that has it, if it is to be given back.
+    // Sets the lock that the job is about. `held_by`: the connection that has it, if it is to be given back.
     void set(const session_lock_key& key, std::uint64_t held_by = 0) noexcept
     {
         held_by_ = held_by;

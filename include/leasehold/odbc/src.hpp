@@ -46,7 +46,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <cstdint>
 #include <iterator>
 #include <memory>
 #include <optional>
@@ -227,11 +226,17 @@ LEASEHOLD_DECL void store_base::release_many(std::span<const term_release> relea
     const auto is_plain = [&](detail::item_number i) { return releases[i].min_hold_left <= duration::zero(); };
     std::vector<detail::item_number> plain;
     std::ranges::copy_if(all, std::back_inserter(plain), is_plain);
-    operations_->call_for_many(detail::batch_kind::releases, releases, plain, &term_release::min_hold_left, answers, until, call.failed,
-                               [&](detail::item_number i) {
-                                   operations_->release_locks(releases[i].name, releases[i].token.value());
-                                   operations_->after_release(releases[i], answers[i] == batch_answer::yes);
-                               });
+    const auto release_locks = [&](detail::item_number i) { operations_->release_locks(releases[i].name, releases[i].token.value()); };
+    try {
+        operations_->call_for_many(detail::batch_kind::releases, releases, plain, &term_release::min_hold_left, answers, until, call.failed,
+                                   [&](detail::item_number i) {
+                                       release_locks(i);
+                                       operations_->after_release(releases[i], answers[i] == batch_answer::yes);
+                                   });
+    } catch (...) {  // as in a single release
+        std::ranges::for_each(all, release_locks);
+        throw;
+    }
     detail::failure of_one;  // then the others are not tried
     for (const detail::item_number i : all) {
         if (is_plain(i) || of_one) continue;

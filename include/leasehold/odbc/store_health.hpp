@@ -20,8 +20,8 @@ struct store_health {
     store_diagnostics diagnostics{};  ///< of that error
     bool reachable = false;           ///< the database answered, if only to say that there is no table
     duration took{};                  ///< the whole question, with the wait for a connection
-    /// The version of the table, which its row with the empty name tells; 1 so far, and without that row. 0 if the table could not be
-    /// read, lacks a column, or is of a later version than this library knows.
+    /// The version of the table, which its row with the empty name tells; 1 so far, and without that row. 0 if there is an `error`: the
+    /// table can't be read, lacks a column, or is of a later version than this library knows.
     int schema_version = 0;
     /// How far the database's clock is ahead of this host's system clock, give or take `took`. It affects no lease: the
     /// database's clock alone counts. Empty where the database has this host's clock or no clock that counts, or did not say.

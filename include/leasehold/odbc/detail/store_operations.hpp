@@ -127,7 +127,12 @@ public:
     bool release(const term_release& term, time_point until, failure& failed)
     {
         auto wanted = release_job(term.token.value(), term.min_hold_left);
-        call({.name = term.name, .owner = term.owner}, wanted, until, failed);
+        try {
+            call({.name = term.name, .owner = term.owner}, wanted, until, failed);
+        } catch (...) {  // no memory, or no thread: nobody ends this term a second time
+            release_locks(term.name, term.token.value());
+            throw;
+        }
         release_locks(term.name, term.token.value());
         after_release(term, wanted.result);
         return wanted.result;

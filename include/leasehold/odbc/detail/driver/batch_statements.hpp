@@ -34,11 +34,11 @@ public:
     {
         if (names_.size() >= terms) return;
         reset();  // they are bound to what moves now
-        names_.resize(terms);
         last_names_.resize(groups_of(terms));
         terms_.resize(terms);
         owners_.resize(terms);
         tokens_.resize(terms);
+        names_.resize(terms);  // last: their size tells that there is room for all
     }
 
     // Binds what stays where it is; called once, after preparing. A list of `places` places may stand in the statement more than once.

@@ -72,8 +72,11 @@ public:
 
     void join(position thread)
     {
-        thread->thread.join();
-        const std::lock_guard lock{mutex_};
+        std::unique_lock lock{mutex_};
+        std::thread ending = std::move(thread->thread);  // take_back() looks at each in the list
+        lock.unlock();
+        ending.join();
+        lock.lock();
         threads_.erase(thread);
     }
 

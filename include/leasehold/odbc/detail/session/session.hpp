@@ -157,7 +157,7 @@ private:
                 if (!lock_.cancelled() || failed == fault::connection_lost) db_.disconnect();
             } else if (failed == fault::connection_lost || failed == fault::read_only) {
                 db_.disconnect();
-                repeated = repeated || failed == fault::connection_lost;
+                repeated = repeated || (steps && failed == fault::connection_lost);
                 if (reconnects++ < max_reconnects) continue;
             } else if (failed == fault::conflict || failed == fault::lock_timeout || failed == fault::starting) {
                 if (busy_by_now(begun)) return;

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <new>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -19,15 +20,18 @@ inline constexpr std::size_t max_token_hints = 4096;
 // last, so that a grant can try its UPDATE without reading first; or busy_last_time. Not thread-safe: the pool's mutex guards it.
 class token_hints {
 public:
-    // If there are too many, all others go: without one an attempt needs one statement more.
-    void put(std::string_view name, std::int64_t hint)
+    // If there are too many, all others go, and without memory this one does: without a hint an attempt needs one statement more.
+    void put(std::string_view name, std::int64_t hint) noexcept
     {
         if (const auto found = hints_.find(name); found != hints_.end()) {
             found->second = hint;
             return;
         }
         if (hints_.size() >= max_token_hints) hints_.clear();
-        hints_.emplace(name, hint);
+        try {
+            hints_.emplace(name, hint);
+        } catch (const std::bad_alloc&) {
+        }
     }
 
     // 0 if there is none; it is used up. The node stays, so that the next put() allocates nothing.

@@ -43,24 +43,25 @@ template <class Range>
 concept range_of_guards = std::ranges::input_range<Range> && std::is_lvalue_reference_v<std::ranges::range_reference_t<Range>> &&
                           is_lease_guard<std::ranges::range_value_t<Range>>;
 
-// The time until which other calls of stores may begin. Terms that are left then are over in this process, and run out in the store.
+// How long calls of stores may take together before no other one begins. Terms that are left then are over in this process, and run out in
+// the store. Each call is measured by the clock of its own lease: those of two leases need not show the same time.
 class release_limit {
 public:
     // Without a limit.
     release_limit() noexcept = default;
-    explicit release_limit(duration longest) noexcept : longest_{longest} {}
+    explicit release_limit(duration longest) noexcept : left_{longest} {}
 
-    template <lease_clock Clock>
-    [[nodiscard]] bool reached(const Clock& clock) noexcept
+    [[nodiscard]] bool reached() const noexcept { return left_ <= duration::zero(); }
+    template <lease_clock Clock, class Call>
+    void count(const Clock& clock, Call call) noexcept
     {
-        const time_point now = clock.now();
-        if (!begun_) begun_ = now;
-        return now - *begun_ >= longest_;
+        const time_point begun = clock.now();
+        call();
+        left_ -= std::clamp(clock.now() - begun, duration::zero(), left_);
     }
 
 private:
-    duration longest_ = duration::max();
-    std::optional<time_point> begun_;
+    duration left_ = duration::max();
 };
 
 // Guards to be released, of one store at a time.
@@ -76,12 +77,14 @@ public:
         if (guard.empty()) return;
         term_type one = std::exchange(lease_access::body(guard), {});
         if (is_skipped(one.store())) return one.leave(error_);
-        if (limit_.reached(one.keeper().clock())) return one.leave(errc::store_timeout);
+        if (limit_.reached()) return one.leave(errc::store_timeout);
         if constexpr (batching_store<store_type>) {
             if (add_to_batch(one)) return;
         }
         std::error_code ec;
-        if (one.end(ec) == release_outcome::released) ++released_;
+        limit_.count(one.keeper().clock(), [&] {
+            if (one.end(ec) == release_outcome::released) ++released_;
+        });
         if (ec) failed(one, ec);
     }
 
@@ -91,7 +94,10 @@ public:
             if (leaving_.empty()) return;
             std::error_code ec;
             answers_.assign(leaving_.size(), batch_answer::unknown);  // within its capacity
-            catch_into(ec, [this, &ec] { leaving_.front().keeper().store().release_many(releases_, answers_, ec); });
+            auto& first = leaving_.front().keeper();
+            limit_.count(first.clock(), [&] {
+                catch_into(ec, [&] { first.store().release_many(releases_, answers_, ec); });
+            });
             for (std::size_t i = 0; i < leaving_.size(); ++i) {
                 const bool unknown = answers_[i] == batch_answer::unknown;
                 const bool ours = answers_[i] == batch_answer::yes;

@@ -7,6 +7,8 @@
 #include <leasehold/odbc/detail/session/bounded_session.hpp>
 #include <leasehold/odbc/detail/session/pool.hpp>
 #include <leasehold/odbc/detail/session/steps.hpp>
+#include <leasehold/odbc/detail/session/token_hints.hpp>
+#include <leasehold/odbc/detail/store_operations.hpp>
 #include <leasehold/odbc/dialect/detected.hpp>
 #include <leasehold/odbc/odbc_store.hpp>
 
@@ -78,8 +80,18 @@ struct batch_scene {
         BOOST_TEST(store.try_acquire(next, "o", 1h, ec).granted());
         BOOST_TEST(others.inspect(next, ec).has_value(), "not committed");
         for (const std::string& each : names) others.force_release(each, ec);
+        const auto both = attempts();
+        BOOST_TEST((both[0] && both[0]->granted() && both[1] && both[1]->granted()));
+        for (const std::string& each : names) others.force_release(each, ec);
         BOOST_TEST(others.force_release(next, ec));
         BOOST_TEST(!ec, ec.message());
+    }
+    std::array<std::optional<lh::acquire_result>, 2> attempts()
+    {
+        const std::array<lh::term_request, 2> requests{{{names[0], "o", 1h}, {names[1], "o", 1h}}};
+        std::array<std::optional<lh::acquire_result>, 2> answers;
+        store.acquire_many(requests, 2, answers, ec);
+        return answers;
     }
 };
 
@@ -244,12 +256,56 @@ BOOST_AUTO_TEST_CASE(calls_for_many)
         BOOST_REQUIRE((answers[0] == lh::batch_answer::yes && answers[1] == lh::batch_answer::yes));
     });
     sweep<batch_scene>([](batch_scene& s) {
-        const std::array<lh::term_request, 2> requests{{{s.names[0], "o", 1h}, {s.names[1], "o", 1h}}};
-        std::array<std::optional<lh::acquire_result>, 2> answers;
-        s.store.acquire_many(requests, 2, answers, s.ec);
+        const auto answers = s.attempts();
         raise(s.ec);
         BOOST_REQUIRE((answers[0] && answers[0]->granted() && answers[1] && answers[1]->granted()));
     });
+}
+
+// Else all who wait for that name elsewhere would find its lock stuck.
+BOOST_AUTO_TEST_CASE(release_without_memory_gives_the_lock_of_its_term_back)
+{
+    const auto config = std::make_shared<const od::configuration>(database(), lh::odbc_options{}, &lh::dialect::detected::describe);
+    od::store_operations operations{config, true};
+    od::failure failed;
+    od::fault refused{};
+    const std::shared_ptr<od::pool>& sessions = operations.waiting_sessions();
+    const auto connect = od::connect_job();
+    std::array<od::session_pointer, 2> connected;
+    for (od::session_pointer& session : connected) {
+        session = sessions->check_out({}, connect, operations.deadline(), refused);
+        BOOST_REQUIRE(session->run(operations.deadline()));
+    }
+    for (const od::session_pointer& session : connected) sessions->check_in(session, {}, connect);
+    const od::session_pointer holder = sessions->check_out_to_wait();
+    sessions->check_in_from_wait(holder, name, 7, holder->inner().connection_number());
+    BOOST_TEST(operations.session_locks() == 1U);
+    const auto release = od::release_job(7);
+    BOOST_TEST(sessions->check_out({.name = name}, release, operations.deadline(), refused) == holder);
+    const od::session_pointer other = sessions->check_out({}, connect, operations.deadline(), refused);
+    bool threw = false;
+    out_of_memory::allocations_left = 0;
+    try {
+        operations.release({name, "o", lh::fencing_token{7}, {}}, operations.deadline(), failed);
+    } catch (const std::bad_alloc&) {
+        threw = true;
+    }
+    out_of_memory::allocations_left = -1;
+    BOOST_TEST(threw);
+    BOOST_TEST(operations.session_locks() == 0U);
+    sessions->check_in(holder, {}, release);
+    sessions->check_in(other, {}, connect);
+}
+
+BOOST_AUTO_TEST_CASE(hint_without_memory_is_left_out)
+{
+    od::token_hints hints;
+    out_of_memory::allocations_left = 0;
+    hints.put(name, 5);
+    out_of_memory::allocations_left = -1;
+    BOOST_TEST(hints.take(name) == 0);
+    hints.put(name, 6);
+    BOOST_TEST(hints.take(name) == 6);
 }
 
 BOOST_AUTO_TEST_CASE(operators_calls)

@@ -14,11 +14,20 @@
 #include <string_view>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 BOOST_AUTO_TEST_SUITE(lease_set_guard_test)
 
 using namespace leasehold_test;
 using namespace leasehold_test::lease_sets;
+
+namespace {
+
+struct clock_without_waiting {
+    [[nodiscard]] lh::time_point now() const noexcept { return lh::steady_clock{}.now(); }
+};
+
+}  // namespace
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(loss_of_one_is_the_loss_of_all, Store, both_stores)
 {
@@ -133,6 +142,53 @@ BOOST_AUTO_TEST_CASE(destructor_of_a_large_set_asks_a_slow_store_no_more_after_a
     BOOST_TEST_REQUIRE(again.held());
     BOOST_TEST(again.release() == lh::release_outcome::released, "who asks for a release gets the whole of it");
     BOOST_TEST(s.held().empty());
+}
+
+// Two clocks need not show the same time.
+BOOST_AUTO_TEST_CASE(destructor_releases_leases_with_clocks_of_their_own)
+{
+    lh::memory_store store;
+    lh::manual_clock early, late;
+    late.advance(2h);
+    lh::basic_lease a{store, "a", 30s, late, lh::no_renewal{}}, b{store, "b", 30s, early, lh::no_renewal{}};
+    lh::basic_lease c{store, "c", 30s, lh::steady_clock{}};
+    std::error_code ec;
+    for (const bool of_one_type : {true, false}) {
+        if (of_one_type)
+            BOOST_TEST_REQUIRE(is_held(lh::try_acquire_all(a, b)));
+        else
+            BOOST_TEST_REQUIRE(is_held(lh::try_acquire_all(b, c, a)));
+        for (const char* name : {"a", "b", "c"}) BOOST_TEST(!store.inspect(name, ec).has_value(), name);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(destructor_counts_what_each_lease_takes_by_its_own_clock)
+{
+    scene<scripted_store> s;
+    lh::manual_clock late;
+    late.advance(2h);
+    std::vector<scene<scripted_store>::lease_type> many;
+    for (int i = 0; i < 40; ++i)
+        many.emplace_back(s.store, std::to_string(i), 30s, i == 9 ? late : s.clock);
+    s.store.before(operation::release, [&](std::string_view) {
+        s.clock.advance(50ms);
+        late.advance(50ms);
+    });
+    BOOST_TEST_REQUIRE(is_held(lh::try_acquire_all(many)));
+    BOOST_TEST(s.held().size() == 20U);
+}
+
+BOOST_AUTO_TEST_CASE(stop_token_is_that_of_a_lease_whose_clock_can_be_waited_on)
+{
+    lh::memory_store store;
+    lh::manual_clock clock;
+    lh::basic_lease a{store, "a", 30s, clock, lh::no_renewal{}};
+    lh::basic_lease b{store, "b", 30s, clock_without_waiting{}, lh::no_renewal{}};
+    const auto both = lh::try_acquire_all(a, b);
+    const std::stop_token lost = both.stop_token();
+    BOOST_TEST(lost.stop_possible());
+    clock.advance(27s);
+    BOOST_TEST(leasehold_test::eventually([&lost] { return lost.stop_requested(); }));
 }
 
 BOOST_AUTO_TEST_CASE(deadline_is_the_earliest)

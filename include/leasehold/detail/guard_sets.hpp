@@ -124,9 +124,11 @@ set_release release_set(std::tuple<lease_guard<Leases>...>& guards, const std::v
         const bool given_up = std::any_of(failed.begin(), failed.end(), [called](const void* address) { return address == called; });
         auto ended = std::exchange(lease_access::body(guard), {});
         if (given_up) return ended.leave(out.failure.error());
-        if (limit.reached(ended.keeper().clock())) return ended.leave(errc::store_timeout);
+        if (limit.reached()) return ended.leave(errc::store_timeout);
         std::error_code ec;
-        if (ended.end(ec) == release_outcome::released) ++out.released;
+        limit.count(ended.keeper().clock(), [&] {
+            if (ended.end(ec) == release_outcome::released) ++out.released;
+        });
         if (!ec) return;
         failed[failures++] = std::addressof(store);
         out.failure.note(store, ec, ended.keeper().name());
@@ -259,7 +261,8 @@ public:
         std::stop_token told = stop_.get_token();
         each_of_set(guards_, [&told](const auto& guard) {
             if (guard.empty() || told.stop_requested()) return;
-            told = guard.stop_token();  // the shared one, unless this term is lost already
+            std::stop_token of_term = guard.stop_token();  // the shared one, unless this term is lost already
+            if (of_term.stop_possible()) told = std::move(of_term);  // not where its clock can't be waited on
         });
         return told;
     }

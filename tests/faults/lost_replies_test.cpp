@@ -114,6 +114,26 @@ BOOST_FIXTURE_TEST_CASE_TEMPLATE(release_of_a_term_that_an_operator_ended_is_los
     }
 }
 
+// The server ends the session while it is set up, so that the release was never sent.
+BOOST_AUTO_TEST_CASE(release_that_was_not_sent_when_its_connection_was_lost_is_not_a_repeated_one)
+{
+    postgresql_server server{};
+    lh::odbc_store others{server.connection_string()};
+    others.create_schema();
+    std::error_code ec;
+    const lh::fencing_token token = others.try_acquire("n", "us", 60s, ec).token;
+    BOOST_TEST(others.force_release("n"));
+    BOOST_TEST(others.try_acquire("n", "next", 60s, ec).granted());
+    server.execute_sql("create sequence logins");
+    server.execute_sql("grant usage on sequence logins to public");
+    lh::odbc_options options;
+    options.on_connect = {"select case nextval('logins') when 1 then pg_terminate_backend(pg_backend_pid()) end"};
+    lh::odbc_store ours{server.connection_string(), options};
+    BOOST_TEST(!ours.release("n", "us", token, 0s, ec));
+    BOOST_TEST(!ec, ec.message() << ours.diagnostics().advice);
+    BOOST_TEST(server.execute_sql("select last_value > 1 from logins").find('t') != std::string::npos, "a second connection");
+}
+
 // The term is over by the time that the save is repeated.
 BOOST_FIXTURE_TEST_CASE_TEMPLATE(save_whose_reply_was_lost_is_read_back, Scene, scenes, Scene)
 {

@@ -4,6 +4,7 @@
 #include <asio/support.hpp>
 #include <contract/asked_once.hpp>
 
+#include <atomic>
 #include <cstddef>
 #include <functional>
 #include <future>
@@ -11,7 +12,9 @@
 #include <new>
 #include <optional>
 #include <stdexcept>
+#include <stop_token>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <thread>
 #include <tuple>
@@ -371,6 +374,105 @@ BOOST_FIXTURE_TEST_CASE(guards_that_have_been_moved_from_hold_nothing, fixture)
     check(lh::try_acquire_all(lease, of_another_type));
     check(shared.acquire());
     check(shared.acquire_shared());
+}
+
+namespace {
+
+// By its clock holds wait, too.
+struct store_with_a_clock : scripted_store {
+    using scripted_store::scripted_store;
+    [[nodiscard]] const lh::manual_clock& clock() const noexcept { return leases.clock(); }
+};
+
+// Calls of one kind hang in the store, which counts them.
+struct hanging_calls {
+    explicit hanging_calls(operation which)
+    {
+        store.before(which, [this](std::string_view) {
+            ++inside;
+            gates.pass();
+        });
+        store.after(which, [this](std::string_view) { --inside; });
+    }
+    hanging_calls(const hanging_calls&) = delete;
+    hanging_calls& operator=(const hanging_calls&) = delete;
+    ~hanging_calls() { gates.open(); }
+
+    lh::manual_clock clock;
+    store_with_a_clock store{clock};
+    gate gates{clock};
+    std::atomic<int> inside = 0;
+};
+
+}  // namespace
+
+// The operation is the last user of the threads that make the calls.
+BOOST_AUTO_TEST_CASE(a_handler_may_destroy_the_store_after_a_lease_whose_renewal_or_look_hung)
+{
+    for (const auto which : {operation::renew, operation::handover_requested})
+        for (const bool holds : {false, true}) {
+            hanging_calls with{which};
+            lh::forwarding_store<store_with_a_clock> names{with.store};
+            error_code ec;
+            BOOST_TEST(with.store.leases.try_acquire("b", "somebody", 10h, ec).granted());
+            std::optional<scripted_lease> lease{std::in_place, with.store, "a", with.clock, lh::lease_terms{.ttl = 30s}};
+            std::optional<scripted_lease> other{std::in_place, with.store, "b", with.clock};
+            auto guard = lease->acquire();
+            std::stop_token asked;
+            if (which == operation::handover_requested)
+                asked = guard.handover_token();
+            else
+                with.clock.advance(10s);
+            BOOST_TEST_REQUIRE(with.gates.reached_by(1));
+            running_context io;
+            std::promise<int> told;
+            auto left_inside = told.get_future();
+            auto token = net::bind_executor(io.context, [&](error_code, const auto&) { told.set_value(with.inside); });
+            if (holds)
+                lh::async_hold(names, "b", 1h, "migration", 1s, std::move(token));
+            else
+                lh::async_try_acquire_for(*other, 1s, std::move(token));
+            std::thread ends{[&] {
+                guard.release();
+                lease.reset();
+                other.reset();
+                with.clock.advance(1s);
+            }};
+            BOOST_TEST((left_inside.wait_for(50ms) == std::future_status::timeout));
+            with.gates.open();
+            ends.join();
+            BOOST_TEST(left_inside.get() == 0);
+        }
+}
+
+BOOST_AUTO_TEST_CASE(a_cancellation_does_not_keep_the_executor_while_a_renewal_of_its_lease_hangs)
+{
+    hanging_calls with{operation::renew};
+    std::optional<scripted_lease> lease{std::in_place, with.store, "a", with.clock, lh::lease_terms{.ttl = 30s}};
+    scripted_lease other{with.store, "b", with.clock, lh::lease_terms{.ttl = 10h}};
+    const auto of_the_threads = other.acquire();
+    auto guard = lease->acquire();
+    with.clock.advance(10s);
+    BOOST_TEST_REQUIRE(with.gates.reached_by(1));
+    guard.release();
+    error_code ec;
+    BOOST_TEST(with.store.leases.try_acquire("a", "somebody", 10h, ec).granted());
+    running_context io;
+    cancellation slots;
+    std::promise<int> told;
+    auto left_inside = told.get_future();
+    lh::async_acquire(*lease, slots.on(net::bind_executor(io.context, [&](error_code, const auto&) { told.set_value(with.inside); })));
+    BOOST_TEST(eventually([&] { return with.store.answered(operation::try_acquire) == 3; }));
+    lease.reset();
+    std::promise<void> emitted;
+    net::post(io.context, [&] {
+        slots.emit();
+        emitted.set_value();
+    });
+    BOOST_TEST((emitted.get_future().wait_for(20s) == std::future_status::ready));
+    BOOST_TEST((left_inside.wait_for(0s) == std::future_status::timeout), "the handler may destroy the store");
+    with.gates.open();
+    BOOST_TEST(left_inside.get() == 0);
 }
 
 #if LEASEHOLD_ASIO_HAS_COROUTINES

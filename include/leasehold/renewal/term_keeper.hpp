@@ -190,6 +190,13 @@ public:
         return renewal::broken_rule(lease_terms{ttl, terms_.margin(), terms_.min_hold}, policy_);
     }
 
+    /// Whether the end of the last lease and guard may wait for a call of the store.
+    [[nodiscard]] bool end_takes_time() const noexcept
+    {
+        const std::lock_guard lock{mutex_};
+        return renewals_sent_ != 0 || looking_;
+    }
+
     /// Its release, however early, does not keep the name closed: nobody has worked under the term.
     void forget_min_hold(const term_ptr& held) noexcept
     {
@@ -455,11 +462,10 @@ private:
         link.disconnect(*this);
     }
 
-    // The engine of a store around a store may outlive that store, which may be gone after this: then its calls have come back. A thread
-    // that makes one can't wait for itself.
+    // The engine may outlive the store, which may be gone after this: an asynchronous operation keeps it, or leases of the store that this
+    // one is around. Then the calls of this keeper have come back. A thread that makes one can't wait for itself.
     void wait_for_engine(std::unique_lock<std::mutex>& lock) noexcept
     {
-        if (detail::engine_key(store_) == std::addressof(store_)) return;
         while (renewals_sent_ != 0 && !engine_.renews_on_this_thread()) changed_.wait(lock);
         while (looking_ && !engine_.looks_on_this_thread()) changed_.wait(lock);
     }

@@ -32,7 +32,7 @@ concept steppable_wait = requires(W& wait, const W& looked_at, time_point now, s
     { wait.woken(now) } noexcept;
     { wait.attempt(waiting::wait_action::attempt, ec) } -> std::same_as<Guard>;  // does I/O; may throw; empty and no error: call next()
     { looked_at.error_of_end() } noexcept -> std::same_as<std::error_code>;     // when next() has given up
-    { looked_at.end_takes_time() } noexcept -> std::same_as<bool>;              // whether the destructor may wait for the store
+    { looked_at.end_takes_time() } noexcept -> std::same_as<bool>;              // whether its end, or the right's, may wait for the store
     { wait.leave_queues() } noexcept;                                           // only the destructor may follow
 };
 
@@ -90,7 +90,11 @@ public:
             return {};
         }
         [[nodiscard]] static std::error_code error_of_end() noexcept { return {}; }
-        [[nodiscard]] bool end_takes_time() const noexcept { return waits_.end_takes_time(); }
+        // The right may be the last to refer to the lease.
+        [[nodiscard]] bool end_takes_time() const noexcept
+        {
+            return waits_.end_takes_time() || lease_access::keeper(lease_).end_takes_time();
+        }
         void leave_queues() noexcept { waits_.leave_queues(); }
 
     private:

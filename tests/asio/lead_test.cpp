@@ -453,6 +453,53 @@ BOOST_FIXTURE_TEST_CASE(work_that_is_broken_off_leaves_the_name_open_whatever_mi
     BOOST_TEST(eventually([&] { return !store.inspect("a", ignored); }));
 }
 
+namespace {
+
+// Looks at a name wait at a gate.
+struct gated_looks : lh::forwarding_store<lh::basic_memory_store<lh::manual_clock>, gated_looks> {
+    using forwarding_store::forwarding_store;
+    template <class Make>
+    auto around(const lh::store_call& call, std::error_code&, Make make) -> decltype(make())
+    {
+        if (call.operation == lh::store_operation::inspect) looks.pass();
+        return make();
+    }
+    gate looks;
+};
+
+}  // namespace
+
+// It has the lease, and waits for the end of its own look at the last leader.
+BOOST_AUTO_TEST_CASE(a_candidate_that_is_broken_off_before_it_leads_leaves_the_name_open_whatever_min_hold_is)
+{
+    lh::manual_clock clock;
+    lh::basic_memory_store store{clock};
+    gated_looks gated{store};
+    std::error_code ec;
+    const auto held = store.try_acquire("a", "somebody", 1h, ec);
+    lh::basic_lease lease{gated, "a", clock, lh::lease_terms{.ttl = 30ms, .min_hold = 20h}};
+    lh::leader_election election{lease, {.on_leader_observed = [](const lh::lease_record&) {}}};
+    std::optional<net::io_context> io{std::in_place};
+    auto work = [](auto&) -> net::awaitable<void> {
+        BOOST_ERROR("begun");
+        co_return;
+    };
+    lh::async_lead(election, work, net::bind_executor(*io, [](std::exception_ptr) { BOOST_ERROR("called"); }));
+    BOOST_TEST(eventually([&] {
+        io->poll();
+        return gated.looks.waiting() == 1;
+    }));
+    BOOST_TEST(store.release("a", "somebody", held.token, 0s, ec));
+    BOOST_TEST(eventually([&] {
+        const auto record = store.inspect("a", ec);
+        return record && record->owner == lease.owner();
+    }));
+    BOOST_TEST(eventually([&] { return io->poll() != 0; }), "the guard is not delivered");
+    gated.looks.open();
+    io.reset();
+    BOOST_TEST(!store.inspect("a", ec));
+}
+
 BOOST_FIXTURE_TEST_CASE(a_context_that_is_destroyed_ends_leaders_and_candidates, fixture)
 {
     for (int round = 0; round < 20; ++round) {

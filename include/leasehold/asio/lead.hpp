@@ -212,6 +212,13 @@ private:
         bool is_over = false;
     };
 
+    // A term under which nobody comes to lead does not keep the name closed.
+    template <class Guard>
+    struct end_of_candidacy {
+        const Guard& granted;
+        ~end_of_candidacy() { lease_access::forget_min_hold(granted); }
+    };
+
     // The looks go on no longer than a campaign that ends with an exception.
     template <class Executor>
     struct over_at_end {
@@ -265,6 +272,7 @@ private:
                              net::bind_cancellation_slot(cancels.slot(), std::move(handler)));
         };
         auto got = co_await reply_to<guard_type>(begins);
+        const end_of_candidacy<guard_type> of_candidacy{got.value};
         looks->end();
         net_error_code ignored;
         while (!looks->is_over) co_await looks->ended.async_wait(net::redirect_error(net::use_awaitable, ignored));

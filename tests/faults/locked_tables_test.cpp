@@ -17,6 +17,8 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -94,6 +96,36 @@ void check_locked_row(const std::string& connection_string, lh::duration call_ti
     }
 }
 
+// The call has less time than a lock time-out: that is no frozen server either, and the terms whose rows nobody has locked are renewed.
+void check_renewals_within_short_time(const std::string& connection_string, std::size_t terms, const std::vector<std::size_t>& locked)
+{
+    BOOST_TEST_CONTEXT(locked.size() << " locked of " << terms)
+    {
+        lh::odbc_store store{connection_string};
+        store.create_schema();
+        std::error_code ec;
+        std::vector<std::string> names;
+        for (std::size_t i = 0; i < terms; ++i) names.push_back("term " + std::to_string(i));
+        std::vector<lh::term_renewal> renewals;
+        for (const std::string& name : names)
+            renewals.push_back({name, "we", store.try_acquire(name, "we", 10min, ec).token, 10min});
+        odbc_connection somebody{connection_string};
+        somebody.begin();
+        for (const std::size_t i : locked) somebody.execute("select * from leasehold where name = '" + names[i] + "' for update");
+        std::vector<lh::batch_answer> answers(terms, lh::batch_answer::unknown);
+        store.renew_many(renewals, answers, 850ms, ec);
+        BOOST_TEST((ec == lh::errc::store_conflict), ec.message() << ' ' << store.diagnostics().advice);
+        BOOST_TEST(store.abandoned_calls() == 0U);
+        for (std::size_t i = 0; i < terms; ++i) {
+            const bool is_locked = std::ranges::find(locked, i) != locked.end();
+            BOOST_TEST((answers[i] == (is_locked ? lh::batch_answer::unknown : lh::batch_answer::yes)), names[i]);
+        }
+        somebody.roll_back();
+        for (const lh::term_renewal& each : renewals) BOOST_TEST(store.release(each.name, "we", each.token, 0s, ec));
+        BOOST_TEST(store.sessions() == 1U);
+    }
+}
+
 // The second waits for the session of the first, and then has no time left for a lock.
 void check_locked_row_for_two(const std::string& connection_string)
 {
@@ -138,6 +170,12 @@ void check_unwritable(const std::string& connection_string, const std::string& l
             BOOST_TEST((ec == lh::errc::store_conflict), name << ": " << ec.message() << ' ' << store.diagnostics().advice);
             BOOST_TEST(store.diagnostics().advice.find(cause) != std::string::npos, name << ": " << store.diagnostics().advice);
         }
+        const std::vector<lh::term_request> wanted{{"released", "another", 10min}, {"new", "another", 10min}};
+        std::vector<std::optional<lh::acquire_result>> answers(wanted.size());
+        store.acquire_many(wanted, wanted.size(), answers, ec);
+        BOOST_TEST((ec == lh::errc::store_conflict), "many: " << ec.message() << ' ' << store.diagnostics().advice);
+        BOOST_TEST(store.diagnostics().advice.find(cause) != std::string::npos, "many: " << store.diagnostics().advice);
+        BOOST_TEST(store.abandoned_calls() == 0U);
         BOOST_TEST((store.try_acquire("held", "another", 10min, ec).token == held.token));
         BOOST_TEST(!ec, ec.message());
         somebody.execute(unlock);
@@ -201,6 +239,23 @@ BOOST_AUTO_TEST_CASE(a_row_locked_for_longer_than_a_call_is_a_conflict_on_postgr
     check_locked_row(server.connection_string(), 1s);
     check_locked_row(server.connection_string(), 5s);
     check_locked_row_for_two(server.connection_string());
+}
+
+BOOST_AUTO_TEST_CASE(of_renewals_with_little_time_a_locked_row_keeps_itself_only_on_mariadb)
+{
+    const mariadb_server server;
+    check_renewals_within_short_time(server.connection_string(), 1, {0});
+    check_renewals_within_short_time(server.connection_string(), 2, {1});
+    check_renewals_within_short_time(server.connection_string(), 20, {0, 5, 6, 7, 13});
+}
+
+BOOST_AUTO_TEST_CASE(of_renewals_with_little_time_a_locked_row_keeps_itself_only_on_postgresql)
+{
+    const postgresql_server server;
+    check_renewals_within_short_time(server.connection_string(), 1, {0});
+    check_renewals_within_short_time(server.connection_string(), 2, {1});
+    check_renewals_within_short_time(server.connection_string(), 20, {13});
+    check_renewals_within_short_time(server.connection_string(), 20, {0, 1, 2, 3, 4, 5});
 }
 
 BOOST_AUTO_TEST_CASE(a_free_name_is_not_busy_while_nobody_can_write_on_mariadb)

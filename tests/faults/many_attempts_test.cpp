@@ -394,4 +394,26 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(are_granted_but_for_one_whose_row_is_locked, Serve
     for (std::size_t i = 0; i < names.size(); ++i) BOOST_TEST((answers[i] && answers[i]->granted()) == (i != 7), names[i]);
 }
 
+// To wait for each of them as for one would take all of the call's time.
+BOOST_AUTO_TEST_CASE_TEMPLATE(are_granted_but_for_several_whose_rows_are_locked, Server, servers)
+{
+    scene<Server> s;
+    const std::vector<std::string> names = names_of(20);
+    const auto wanted = requests_for(names, "me");
+    expect_free(s.store, names);
+    odbc_connection locks{s.server.connection_string()};
+    locks.begin();
+    const std::vector<std::size_t> locked{0, 5, 6, 7, 13, 19};
+    for (const std::size_t i : locked) locks.execute("update leasehold set token = token where name = '" + names[i] + "'");
+    std::vector<std::optional<lh::acquire_result>> answers(names.size());
+    std::error_code ec;
+    s.store.acquire_many(wanted, names.size(), answers, ec);
+    BOOST_TEST(!ec, ec.message() << s.store.diagnostics().advice << s.store.diagnostics().server_message);
+    BOOST_TEST(s.store.abandoned_calls() == 0U);
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        BOOST_REQUIRE_MESSAGE(answers[i].has_value(), names[i]);
+        BOOST_TEST(answers[i]->granted() == (std::ranges::find(locked, i) == locked.end()), names[i]);
+    }
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -78,8 +78,11 @@ struct mariadb {
         d.release = "update {table by name} set {owner} = case when :us > 0 then '' else {owner} end,"
                     " {expires_at} = case when :us > 0 then {later} else {released now} end where {this live term}";
         d.clock = "select {now us}";
-        d.batches = batches(at.dbms_name.find("MariaDB") != std::string_view::npos);
-        d.many_attempts = many_attempts();
+        // A row that somebody has locked is not waited for with all the others, where that can be said for one statement.
+        const bool mysql = at.dbms_name.find("MariaDB") == std::string_view::npos;
+        const std::string patience = mysql ? "" : "set statement innodb_lock_wait_timeout = 0 for ";
+        d.batches = batches(patience);
+        d.many_attempts = many_attempts(patience);
         d.locks = locks();
         d.fence = fence();
         add_plain_statements(d, "{name} >= :name and {name} <= :upper");
@@ -213,11 +216,9 @@ private:
     }
 
     // Names find the rows by the primary key, whatever its collation; what a term is made of is compared as bytes. A list of
-    // constants is searched by halves, where a derived table would have a collation of its own and no index. A row that
-    // somebody has locked is not waited for with all the others, where that can be said for one statement.
-    static batch_sql batches(bool can_set_for_statement)
+    // constants is searched by halves, where a derived table would have a collation of its own and no index.
+    static batch_sql batches(const std::string& patience)
     {
-        const std::string patience = can_set_for_statement ? "set statement innodb_lock_wait_timeout = 0 for " : "";
         const std::string terms = " where {name} in (:each_name) and {term} in (:each_term) and {live}";
         batch_sql b;
         b.most = 500;  // MariaDB makes a subquery of a list of 1,000 or more
@@ -229,13 +230,13 @@ private:
     // A look, and then compare and set for all that were free: each row is judged as it is, once. The rows that are counted are
     // those that were as :each_term says, so if all are, each is granted. FIELD() compares with one name after the other, so it gets
     // one group of them. A union of casts, since the types of a union of parameters are made up before their values are known.
-    static many_attempts_sql many_attempts()
+    static many_attempts_sql many_attempts(const std::string& patience)
     {
         many_attempts_sql a;
         a.most = 500;
         a.read = "select {token}, case when {seen live} then 1 else 0 end, {remaining}, {owner}, {name} from {table}"
                  " where {name} in (:each_name)";
-        a.take = "update {table by name} set {owner} = case{group  when {name as bytes} <= :last_name"
+        a.take = patience + "update {table by name} set {owner} = case{group  when {name as bytes} <= :last_name"
                  " then elt(field({name as bytes}{each , :nth_name}){each , :nth_owner})} end, {token} = {token} + 1,"
                  " {expires_at} = {later} where {name} in (:each_name) and {term} in (:each_term) and ({live}) is not true";
         a.insert = "insert into {table} ({name}, {owner}, {token}, {expires_at}) select w.n, w.o, :token, {later} from"

@@ -48,7 +48,7 @@ public:
 
     // The rows as this store has seen them, for expiry by observation. Thread-safe.
     [[nodiscard]] observations& seen() const noexcept { return seen_; }
-    // A call waits for two locks at most, and has other things to do.
+    // A call waits for two locks at most, and has other things to do. One for many names or terms waits while it has time for two more.
     [[nodiscard]] duration lock_timeout() const noexcept { return std::min(options_.lock_timeout, options_.call_timeout / 3); }
 
     // The SQL for the database that the first connection met. Thread-safe.

@@ -69,6 +69,7 @@ public:
     {
         deadline_ = deadline;
         commit_failed_ = false;
+        lock_waited_ = {};
         if (!refusal_.sqlstate.empty()) refusal_ = {};
     }
 
@@ -106,6 +107,13 @@ public:
     [[nodiscard]] bool batches() const noexcept;
     void disable_batches() const noexcept { config_->disable_batches(); }
     fault run_batch(batch_kind kind, const batch& terms, std::span<const item_number> items);
+    // Whether the call has time to wait for a row, and then for the table. Brief: for a statement that waits as long as the last one did
+    // that met a lock.
+    [[nodiscard]] bool has_time_for(lock_wait wait) const
+    {
+        const duration longest = wait == lock_wait::full ? 2 * config_->lock_timeout() : lock_waited_ + time_to_answer;
+        return deadline_ - std::chrono::steady_clock::now() > longest;
+    }
     // How many attempts go into one statement; 0: there are no such statements.
     [[nodiscard]] std::size_t attempts_together() const noexcept;
     // Whether the statement for free rows had better ask for this many names: most were free the last time.
@@ -142,6 +150,7 @@ public:
 
 private:
     static constexpr std::int64_t longest_remaining_us = std::int64_t{100} * 31'557'600 * 1'000'000;  // as good as for ever
+    static constexpr std::chrono::milliseconds time_to_answer{100};  // after a wait for a lock
     static constexpr int whole_second = 0;                // digits of a column without fractions
     static constexpr std::int64_t released_scale = 1000;  // of the time in a released row, see dialect::purge_sql
 
@@ -149,6 +158,7 @@ private:
     {
         report_ = driver_report(type, handle, connection_.get(), config_->secrets());
         if (report_.kind == fault::duplicate_key) refusal_ = report_.details;
+        if (report_.kind == fault::lock_timeout) lock_waited_ = std::chrono::steady_clock::now() - statement_begun_;
         if (report_.details.native_error == no_such_index && config_->forget_name_key()) report_.kind = fault::conflict;
         return report_.kind;
     }
@@ -212,6 +222,8 @@ private:
     std::string dialed_;  // the address, as the driver says it; empty: it doesn't
     bool connected_ = false;
     time_point deadline_ = time_point::max();
+    time_point statement_begun_{};
+    duration lock_waited_{};  // by the last statement of this call that met a lock
     std::int64_t ttl_us_ = 0;
     std::int64_t granularity_us_ = -1;  // what is lost of an expiry without fractions; -1: not known yet
     SQLLEN rows_ = 0;
@@ -296,7 +308,8 @@ template <class Fill>
 fault connection::execute(statement_handle& handle, const compiled_statement& sql, std::size_t places, Fill fill)
 {
     forget_report();
-    if (std::chrono::steady_clock::now() >= deadline_)
+    statement_begun_ = std::chrono::steady_clock::now();
+    if (statement_begun_ >= deadline_)
         return fail(fault::timeout, "the time of the call ran out between two statements");
     if (const fault failed = learn_granularity(sql); failed != fault::none) return failed;
     const bool ran_before = static_cast<bool>(handle);

@@ -22,6 +22,7 @@ template <class Database>
 concept attempting_database =
     granting_database<Database> && requires(Database& db, batch_kind kind, attempts& attempted, std::span<const item_number> items) {
         { db.attempts_together() } -> std::convertible_to<std::size_t>;
+        { db.has_time_for(lock_wait::full) } -> std::same_as<bool>;
         { db.expects_free(std::size_t{}) } -> std::same_as<bool>;
         { db.run_attempts(kind, attempted, items) } -> std::same_as<fault>;
         db.disable_batches();
@@ -146,8 +147,8 @@ fault attempt_part(attempting_database auto& db, attempts& attempted, std::span<
     return attempt_each(attempted, attempted.open(part), single);
 }
 
-// Nobody can write for long: a name whose term was not released is busy, as for one attempt. False: one of them is free, or the asking
-// owner's own, or they can't be read.
+// Nobody can write for long, or their rows are locked: a name whose term was not released is busy, as for one attempt. False: one of them
+// is free, or the asking owner's own, or they can't be read.
 bool attempted_busy_as_read(attempting_database auto& db, attempts& attempted)
 {
     const auto open = attempted.open();
@@ -164,11 +165,27 @@ bool attempted_busy_as_read(attempting_database auto& db, attempts& attempted)
     return attempted.open().empty();
 }
 
-// Continues where an earlier try ended. A locked row doesn't keep the others waiting: they are asked for in
-// smaller parts, and the locked one by itself in the end.
+// Waits for each while there is time for it. The others are busy as read.
+fault attempt_locked(attempting_database auto& db, attempts& attempted, std::span<const item_number> locked, auto& single)
+{
+    fault left = fault::none;
+    for (std::size_t k = 0; k < locked.size() && attempted.left() > 0; ++k) {
+        if (!db.has_time_for(lock_wait::full)) return attempted_busy_as_read(db, attempted) ? fault::none : fault::lock_timeout;
+        const fault failed = attempt_each(attempted, locked.subspan(k, 1), single);
+        if (failed != fault::none && failed != fault::lock_timeout) return failed;
+        if (failed != fault::none) left = failed;
+    }
+    return attempted.left() > 0 ? left : fault::none;
+}
+
+// Continues where an earlier try ended. Locked rows don't keep the others waiting: they are asked for in smaller parts, in the end each
+// by itself, still by a statement that waits only briefly. Nobody waits for a locked row before all others have their answers. If the
+// whole table is locked, nothing of that helps.
 fault attempts_flow(attempting_database auto& db, attempts& attempted, bool repeated, auto single)
 {
     const std::vector<item_number> open = attempted.open();
+    bool met_lock = false;
+    std::vector<item_number> locked;
     std::deque<std::span<const item_number>> parts;
     const auto split = [&parts](std::span<const item_number> part, std::size_t size) {
         const std::size_t count = (part.size() + size - 1) / size;
@@ -176,22 +193,28 @@ fault attempts_flow(attempting_database auto& db, attempts& attempted, bool repe
     };
     if (!open.empty()) split(open, std::max<std::size_t>(db.attempts_together(), 1));
     while (!parts.empty() && attempted.left() > 0) {
+        if (met_lock && !db.has_time_for(lock_wait::brief)) return fault::lock_timeout;
         const auto part = parts.front();
         parts.pop_front();
-        const bool alone = part.size() < 2 || db.attempts_together() < 2;
+        const bool alone = db.attempts_together() < 2 || (part.size() < 2 && !met_lock && db.has_time_for(lock_wait::full));
         fault failed = alone ? attempt_each(attempted, attempted.open(part), single) : attempt_part(db, attempted, part, repeated, single);
         if (failed == fault::lock_timeout && !alone) {
-            split(part, (part.size() + parts_of_batch - 1) / parts_of_batch);
-            failed = fault::none;
+            failed = met_lock ? fault::none : db.run(statement::write_nothing);
+            met_lock = true;
+            if (part.size() < 2)
+                locked.push_back(part.front());
+            else
+                split(part, (part.size() + parts_of_batch - 1) / parts_of_batch);
         } else if (failed == fault::failure && !alone) {  // perhaps of these statements only
             failed = attempt_each(attempted, attempted.open(part), single);
             if (failed == fault::none) db.disable_batches();
         }
         if (failed != fault::none) return failed;
     }
+    const fault failed = attempt_locked(db, attempted, locked, single);
     if (attempted.left() == 0)
         for (const item_number i : attempted.open()) attempted.set_answer(i, {});
-    return fault::none;
+    return failed;
 }
 
 }  // namespace leasehold::inline v0::odbc::detail

@@ -112,9 +112,13 @@ enum class batch_kind : std::uint8_t {
 };
 inline constexpr std::size_t batch_kind_count = static_cast<std::size_t>(batch_kind::free_grants) + 1;
 
+// How long a statement waits for a row that somebody has locked: one for many terms only briefly, where the database lets it.
+enum class lock_wait : std::uint8_t { brief, full };
+
 template <class Database>
 concept batch_database = requires(Database& db, batch_kind kind, const batch& many, std::span<const item_number> items, bool commit) {
     { db.batches() } -> std::same_as<bool>;
+    { db.has_time_for(lock_wait::full) } -> std::same_as<bool>;
     { db.run_batch(kind, many, items) } -> std::same_as<fault>;
     { db.rows() } -> std::convertible_to<std::int64_t>;
     { db.begin_transaction() } -> std::same_as<fault>;
@@ -142,6 +146,13 @@ outcome<bool> all_at_once(batch_database auto& db, batch_kind kind, const batch&
 // Failures of one item after which the others are still sent. A locked row is worth another try.
 constexpr bool leaves_the_others(fault failed) noexcept { return failed == fault::lock_timeout || failed == fault::overtaken; }
 
+// The failure to tell after both.
+constexpr fault worse_of(fault first, fault second) noexcept
+{
+    if (second == fault::none) return first;
+    return first == fault::lock_timeout && leaves_the_others(second) ? first : second;
+}
+
 fault one_by_one(batch& many, std::span<const item_number> items, auto& single)
 {
     fault left = fault::none;
@@ -151,38 +162,59 @@ fault one_by_one(batch& many, std::span<const item_number> items, auto& single)
             many.set_answer(i, *yes);
         else if (!leaves_the_others(yes.failed()))
             return yes.failed();
-        else if (left != fault::lock_timeout)
-            left = yes.failed();
+        left = worse_of(left, yes.failed());
     }
     return left;
 }
 
-// One statement for all of these; if it does not answer for each, the parts find out. A failure of one item, because of a lock
-// perhaps, shows last, when the others have their answers.
+// Waits for each while there is time for it. The others stay unknown.
+fault wait_for_locked(batch_database auto& db, batch& many, std::span<const item_number> locked, auto& single)
+{
+    fault left = fault::none;
+    for (std::size_t k = 0; k < locked.size() && (left == fault::none || leaves_the_others(left)); ++k)
+        left = worse_of(left, db.has_time_for(lock_wait::full) ? one_by_one(many, locked.subspan(k, 1), single) : fault::lock_timeout);
+    return left;
+}
+
+// One statement for all of these; if it does not answer for each, the parts find out. After a lock a single term has such a statement
+// too, so that nobody waits for a locked row before all others have their answers. A failure of one item shows last.
 fault together(batch_database auto& db, batch_kind kind, batch& many, std::span<const item_number> items, auto& single)
 {
     fault left = fault::none;
-    for (std::deque<std::span<const item_number>> parts{items}; !parts.empty();) {
+    bool met_lock = false;
+    std::vector<item_number> locked;
+    std::deque<std::span<const item_number>> parts{items};
+    const auto split = [&parts](std::span<const item_number> part) {
+        const std::size_t size = (part.size() + parts_of_batch - 1) / parts_of_batch;
+        for (std::size_t at = 0; at < part.size(); at += size) parts.push_back(part.subspan(at, std::min(size, part.size() - at)));
+    };
+    while (!parts.empty()) {
+        if (met_lock && !db.has_time_for(lock_wait::brief)) return fault::lock_timeout;
         const auto part = parts.front();
         parts.pop_front();
-        const bool alone = part.size() < 2 || !db.batches();
+        const bool one = part.size() < 2;
+        const bool alone = !db.batches() || (one && !met_lock && db.has_time_for(lock_wait::full));
         const outcome<bool> all = alone ? one_by_one(many, part, single) : all_at_once(db, kind, many, part);
         fault failed = all.failed();
-        if (failed == fault::failure && !alone) {  // perhaps of this statement only
+        met_lock = met_lock || failed == fault::lock_timeout;
+        if (*all) {
+            for (const item_number i : part) many.set_answer(i, true);
+        } else if (!alone && failed == fault::failure) {  // perhaps of this statement only
             failed = one_by_one(many, part, single);
             if (failed == fault::none) db.disable_batches();
-        } else if (*all) {
-            for (const item_number i : part) many.set_answer(i, true);
+        } else if (!alone && one && failed == fault::none) {
+            failed = one_by_one(many, part, single);
+        } else if (!alone && one && failed == fault::lock_timeout) {
+            locked.push_back(part.front());
+            failed = fault::none;
         } else if (!alone && (failed == fault::none || failed == fault::lock_timeout)) {
-            const std::size_t size = (part.size() + parts_of_batch - 1) / parts_of_batch;
-            for (std::size_t at = 0; at < part.size(); at += size)
-                parts.push_back(part.subspan(at, std::min(size, part.size() - at)));
+            split(part);
             failed = fault::none;
         }
         if (failed != fault::none && !leaves_the_others(failed)) return failed;
-        if (failed != fault::none && left != fault::lock_timeout) left = failed;
+        left = worse_of(left, failed);
     }
-    return left;
+    return worse_of(left, wait_for_locked(db, many, locked, single));
 }
 
 // Continues where an earlier try ended. `single(name, owner, token)` does the same to one term.

@@ -15,6 +15,7 @@
 #include <leasehold/odbc/detail/session/job.hpp>
 #include <leasehold/odbc/detail/session/session_lock.hpp>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -32,6 +33,8 @@ namespace leasehold::inline v0::odbc::detail {
 inline constexpr const char* out_of_shared_memory = "53200";
 // New connections made in one call after the first was lost.
 inline constexpr int max_reconnects = 1;
+// A pause and the try after it may take this much longer than they should.
+inline constexpr std::chrono::milliseconds most_delay_of_try{50};
 
 // One connection that carries out one job at a time, with retries and a new connection within the call's time. Without
 // threads: the thread that calls perform() may block in the driver. Not thread-safe.
@@ -181,11 +184,12 @@ private:
         return only_connected_ = true;
     }
 
-    // False where the next try would not end in time if it takes, perhaps for a lock, as long as the last one took.
+    // False where the next try would not end in time if it takes, perhaps for a lock, a little longer than the last one.
     bool pause_before_next_try(duration took)
     {
         const duration pause = pauses_.next();
-        if (deadline_ - std::chrono::steady_clock::now() <= pause + took) return false;
+        const duration next = pause + took;
+        if (deadline_ - std::chrono::steady_clock::now() <= next + std::min<duration>(next / 2, most_delay_of_try)) return false;
         std::this_thread::sleep_for(pause);
         return std::chrono::steady_clock::now() < deadline_;
     }

@@ -332,20 +332,109 @@ BOOST_AUTO_TEST_CASE(failure_of_a_single_attempt_is_the_answer)
     }
 }
 
-BOOST_AUTO_TEST_CASE(locked_row_is_found_in_sixteen_parts)
+BOOST_AUTO_TEST_CASE(locked_row_is_found_in_sixteen_parts_and_waited_for_last)
 {
     scene s{numbers(100, 132), 32};
     s.table.one_statement = true;
     s.table.locked = {"120"};
     asked wanted(17, "grant 2");
     wanted.front() = "grant 32";
-    const asked singles{"single 120", "single 121"};
-    wanted.insert(wanted.begin() + 12, singles.begin(), singles.end());
+    wanted.insert(wanted.begin() + 1, "write nothing");
+    wanted.insert(wanted.begin() + 13, {"grant 1", "grant 1"});
+    wanted.emplace_back("single 120");
     BOOST_TEST(s.run() == fault::none);
     check_asked(s, wanted);
     std::string answers(32, 'y');
     answers[20] = 'n';
     BOOST_TEST(s.answers() == answers);
+}
+
+BOOST_AUTO_TEST_CASE(locked_rows_are_waited_for_while_there_is_time_and_busy_as_read_afterwards)
+{
+    for (const bool one_statement : {false, true}) {
+        scene s{{"a", "b", "c", "d"}, 4};
+        s.table.one_statement = one_statement;
+        for (const char* const name : {"a", "b", "c", "d"}) s.table.rows_of[name] = {"x", 4, false};
+        s.table.locked = {"a", "b", "d"};
+        s.table.full_waits = 1;
+        BOOST_TEST(s.run() == fault::none);
+        BOOST_TEST(s.answers() == "nnyn");
+        asked wanted{"grant 4", "write nothing", "grant 1", "grant 1", "grant 1", "grant 1", "single a", "read 2"};
+        if (!one_statement)
+            wanted = {"read 4", "take 4", "write nothing", "read 1", "take 1", "read 1", "take 1",
+                      "read 1", "take 1", "read 1",        "take 1", "single a", "read 2"};
+        check_asked(s, wanted);
+        check_busy(s, 3, 0, 0s);
+        s.check_told();
+    }
+}
+
+BOOST_AUTO_TEST_CASE(locked_name_without_a_row_is_a_failure_when_the_others_have_their_answers)
+{
+    scene s{{"a", "b", "c"}, 3};
+    s.table.one_statement = true;
+    s.table.rows_of = {{"b", {"x", 4, false}}};
+    s.table.locked = {"a", "b"};
+    s.table.full_waits = 0;
+    BOOST_TEST(s.run() == fault::lock_timeout);
+    BOOST_TEST(s.answers() == "?ny");
+
+    scene waited{{"a", "b", "c"}, 3};
+    waited.table.one_statement = true;
+    waited.table.locked = {"a", "b"};
+    waited.single_fails = fault::lock_timeout;
+    BOOST_TEST(waited.run() == fault::lock_timeout);
+    BOOST_TEST(waited.answers() == "??y");
+    check_asked(waited, {"grant 3", "write nothing", "grant 1", "grant 1", "grant 1", "single a", "single b"});
+
+    scene lost{{"a", "b", "c"}, 3};
+    lost.table.one_statement = true;
+    lost.table.locked = {"a", "b"};
+    lost.single_fails = fault::connection_lost;
+    BOOST_TEST(lost.run() == fault::connection_lost);
+    check_asked(lost, {"grant 3", "write nothing", "grant 1", "grant 1", "grant 1", "single a"});
+}
+
+BOOST_AUTO_TEST_CASE(one_alone_is_waited_for_only_if_there_is_time)
+{
+    for (const std::size_t full_waits : {0U, 1U}) {
+        scene s{{"a"}, 1};
+        s.table.one_statement = true;
+        s.table.rows_of = {{"a", {"x", 4, false}}};
+        s.table.locked = {"a"};
+        s.table.full_waits = full_waits;
+        BOOST_TEST(s.run() == fault::none);
+        BOOST_TEST(s.answers() == "n");
+        check_asked(s, full_waits > 0 ? asked{"single a"} : asked{"grant 1", "write nothing", "read 1"});
+    }
+}
+
+BOOST_AUTO_TEST_CASE(locked_row_is_not_waited_for_when_there_are_enough)
+{
+    scene s{{"a", "b", "c"}, 2};
+    s.table.one_statement = true;
+    s.table.locked = {"a"};
+    BOOST_TEST(s.run() == fault::none);
+    BOOST_TEST(s.answers() == "nyy");
+    check_asked(s, {"grant 3", "write nothing", "grant 1", "grant 1", "grant 1"});
+}
+
+BOOST_AUTO_TEST_CASE(no_more_is_tried_when_the_table_is_locked_or_the_time_is_up)
+{
+    scene whole{{"a", "b", "c"}, 3};
+    whole.table.one_statement = true;
+    whole.table.table_is_locked = true;
+    BOOST_TEST(whole.run() == fault::lock_timeout);
+    BOOST_TEST(whole.answers() == "???");
+    check_asked(whole, {"grant 3", "write nothing"});
+
+    scene late{{"a", "b", "c"}, 3};
+    late.table.one_statement = true;
+    late.table.locked = {"b"};
+    late.table.brief_waits = 2;
+    BOOST_TEST(late.run() == fault::lock_timeout);
+    BOOST_TEST(late.answers() == "y??");
+    check_asked(late, {"grant 3", "write nothing", "grant 1", "grant 1"});
 }
 
 BOOST_AUTO_TEST_CASE(where_nobody_can_write_a_look_in_parts_tells_who_holds)

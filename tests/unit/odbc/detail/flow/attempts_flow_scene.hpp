@@ -48,8 +48,12 @@ struct attempting_table {
     std::vector<std::string> asked;   // such as "read 3"
     std::vector<std::string> listed;  // such as "read a b c"
     int given_up = 0;
+    bool table_is_locked = false;
+    std::size_t brief_waits = 1000;  // at locked rows, for which there is time
+    std::size_t full_waits = 1000;
 
     [[nodiscard]] std::size_t attempts_together() const { return together; }
+    [[nodiscard]] bool has_time_for(lock_wait wait) const { return (wait == lock_wait::brief ? brief_waits : full_waits) > 0; }
     [[nodiscard]] bool expects_free(std::size_t names) const { return free_statement && names > 1; }
     [[nodiscard]] bool single_statement_grant() const { return one_statement; }
     [[nodiscard]] bool purges() const { return true; }
@@ -69,10 +73,12 @@ struct attempting_table {
         const auto found = before.find(asked.size());
         return found == before.end() ? fault::none : found->second();
     }
-    fault run(statement)
+    fault run(statement next)
     {
-        listed.emplace_back("floor");
-        return began("floor");
+        const char* const what = next == statement::write_nothing ? "write nothing" : "floor";
+        listed.emplace_back(what);
+        const fault failed = began(what);
+        return failed == fault::none && table_is_locked ? fault::lock_timeout : failed;
     }
 
     fault run_attempts(batch_kind kind, attempts& of, std::span<const item_number> items)
@@ -84,7 +90,10 @@ struct attempting_table {
         const fault failed = began(what + std::to_string(items.size()));
         if (failed != fault::none) return failed;
         for (const item_number i : items)
-            if (kind != batch_kind::reads && locked.contains(of.name(i))) return fault::lock_timeout;
+            if (kind != batch_kind::reads && (table_is_locked || locked.contains(of.name(i)))) {
+                if (brief_waits > 0) --brief_waits;
+                return fault::lock_timeout;
+            }
         const auto lost = after.find(asked.size());
         if (kind == batch_kind::reads)
             read(of, items);
@@ -175,6 +184,8 @@ struct scene {
                 said = {{lh::acquire_status::busy, lh::fencing_token{found->second.token}, 1s}, false};
             else if (!table.locked.contains(name))
                 said = granted(table.grant(name, owner), true);
+            else if (table.full_waits > 0)
+                --table.full_waits;
             return unless(single_fails, [&] { return said; });
         });
     }

@@ -37,8 +37,11 @@ struct batching_database {
     std::vector<std::int64_t> alone;
     std::vector<std::int64_t> released;
     int transactions = 0, commits = 0, given_up = 0;
+    int brief_waits = 1000;  // at locked rows, for which there is time
+    int full_waits = 1000;
 
     [[nodiscard]] bool batches() const { return available; }
+    [[nodiscard]] bool has_time_for(lock_wait wait) const { return (wait == lock_wait::brief ? brief_waits : full_waits) > 0; }
     void disable_batches()
     {
         ++given_up;
@@ -64,7 +67,7 @@ struct batching_database {
         if (const auto found = failures.find(asked.size()); found != failures.end()) return found->second;
         count = 0;
         for (const item_number i : items) {
-            if (locked.contains(of.token(i))) return fault::lock_timeout;
+            if (locked.contains(of.token(i))) return --brief_waits, fault::lock_timeout;
             if (over.contains(of.token(i)) || unknown.contains(of.token(i))) continue;
             ++count;
             if (kind == batch_kind::releases) pending.push_back(of.token(i));
@@ -87,9 +90,9 @@ struct scene {
     {
         return batch_flow(db, kind, many, [&](std::string_view, std::string_view, std::int64_t token) -> outcome<bool> {
             db.alone.push_back(token);
-            if (db.locked.contains(token)) return fault::lock_timeout;
-            if (overtaken.contains(token)) return fault::overtaken;
             if (single_fails) return fault::failure;
+            if (db.locked.contains(token)) return --db.full_waits, fault::lock_timeout;
+            if (overtaken.contains(token)) return fault::overtaken;
             const bool yes = !db.over.contains(token);
             if (yes && kind == batch_kind::releases) db.over.insert(token);
             return yes;
@@ -219,6 +222,68 @@ BOOST_AUTO_TEST_CASE(locked_row_keeps_nobody_else_waiting)
     }
 }
 
+BOOST_AUTO_TEST_CASE(locked_rows_are_waited_for_last_and_while_there_is_time)
+{
+    for (const batch_kind kind : {batch_kind::renewals, batch_kind::releases})
+        for (const int full_waits : {0, 1, 2, 1000}) {
+            scene s{20};
+            s.db.locked = {3, 8, 9};
+            s.db.over = {2, 8};
+            s.db.full_waits = full_waits;
+            BOOST_TEST(s.run(kind) == fault::lock_timeout);
+            BOOST_TEST(s.answers() == with_no(with_no(std::string(20, 'y'), {2}), {3, 8, 9}, '?'));
+            std::vector<std::int64_t> alone{2, 3, 8, 9};  // what was counted by no statement, and is not locked, first
+            if (full_waits < 3) alone.resize(static_cast<std::size_t>(full_waits) + 1);
+            BOOST_TEST(s.db.alone == alone, boost::test_tools::per_element());
+        }
+}
+
+BOOST_AUTO_TEST_CASE(one_term_is_waited_for_only_if_there_is_time)
+{
+    for (const batch_kind kind : {batch_kind::renewals, batch_kind::releases}) {
+        scene locked{1};
+        locked.db.locked = {0};
+        locked.db.full_waits = 0;
+        BOOST_TEST(locked.run(kind) == fault::lock_timeout);
+        BOOST_TEST(locked.answers() == "?");
+        BOOST_TEST(locked.db.alone.empty());
+        scene live{1};
+        live.db.full_waits = 0;
+        BOOST_TEST(live.run(kind) == fault::none);
+        BOOST_TEST(live.answers() == "y");
+        BOOST_TEST(live.db.asked == std::vector<std::size_t>{1});
+        BOOST_TEST(live.db.alone.empty());
+        scene over{1};
+        over.db.over = {0};
+        over.db.full_waits = 0;
+        BOOST_TEST(over.run(kind) == fault::none);
+        BOOST_TEST(over.answers() == "n");
+    }
+}
+
+BOOST_AUTO_TEST_CASE(no_more_is_sent_when_there_is_no_time_for_another_locked_row)
+{
+    scene s{4};
+    s.db.locked = {1, 2};
+    s.db.brief_waits = 2;
+    BOOST_TEST(s.run(batch_kind::renewals) == fault::lock_timeout);
+    BOOST_TEST(s.answers() == "y???");
+    BOOST_TEST(s.db.asked == (std::vector<std::size_t>{4, 1, 1}), boost::test_tools::per_element());
+    BOOST_TEST(s.db.alone.empty());
+}
+
+BOOST_AUTO_TEST_CASE(failure_of_a_locked_term_is_told_in_the_end)
+{
+    for (const fault failed : {fault::none, fault::overtaken}) {
+        scene s{4};
+        s.db.failures[1] = s.db.failures[2] = fault::lock_timeout;  // of all, and of the first
+        if (failed != fault::none) s.overtaken = {0};
+        BOOST_TEST(s.run(batch_kind::renewals) == failed);
+        BOOST_TEST(s.answers() == (failed == fault::none ? "yyyy" : "?yyy"));
+        BOOST_TEST(s.db.alone == std::vector<std::int64_t>{0});
+    }
+}
+
 BOOST_AUTO_TEST_CASE(conflict_or_lost_connection_ends_the_try_and_keeps_what_is_known)
 {
     for (const fault why : {fault::conflict, fault::connection_lost, fault::timeout}) {
@@ -238,7 +303,7 @@ BOOST_AUTO_TEST_CASE(failure_of_one_item_comes_last)
     s.db.locked = {0};
     s.single_fails = true;
     BOOST_TEST(s.run(batch_kind::renewals) == fault::failure);
-    BOOST_TEST(s.answers() == std::string(16, '?') + std::string(240, 'y'));
+    BOOST_TEST(s.answers() == '?' + std::string(255, 'y'));
 }
 
 BOOST_AUTO_TEST_CASE(commit_that_fails_answers_nobody)

@@ -98,6 +98,25 @@ BOOST_AUTO_TEST_CASE(checkpoint_of_before_the_grant_is_never_loaded)
     BOOST_TEST(guard.load_checkpoint(ec).value_or("none") == "2");
 }
 
+// The node has no row of the name yet.
+BOOST_AUTO_TEST_CASE(checkpoint_of_before_the_name_was_known_is_never_loaded)
+{
+    lh::basic_memory_store<lh::manual_clock> memory{clock};
+    leasehold_test::lagging_reads<lh::basic_memory_store<lh::manual_clock>> lagging{memory};
+    lh::basic_lease mine{lagging, "new", lh::lease_terms{.ttl = 30s}, clock};
+    lagging.was = memory.look_at_checkpoint("new", ec);
+    {
+        auto first = mine.try_acquire();
+        BOOST_TEST(first.save_checkpoint("1"));
+    }
+    auto next = mine.try_acquire();
+    lagging.lagging_looks = 3;
+    BOOST_TEST(next.load_checkpoint().value_or("none") == "1");
+    lagging.lagging_looks = 1000;
+    BOOST_TEST(!next.load_checkpoint(ec).has_value());
+    BOOST_TEST((ec == lh::errc::store_conflict));
+}
+
 // As odbc_store over a database for the generic dialect.
 struct without_looks : lh::forwarding_store<lh::basic_memory_store<lh::manual_clock>, without_looks> {
     using forwarding_store::forwarding_store;

@@ -153,6 +153,22 @@ BOOST_FIXTURE_TEST_CASE(host_begins_no_completed_fire_by_a_read_that_does_not_kn
     BOOST_TEST(first.last().value().owner == "first");
 }
 
+BOOST_FIXTURE_TEST_CASE(host_begins_no_completed_fire_by_a_read_that_does_not_know_the_name_yet, scene)
+{
+    lagging_reads<memory> lagging{store};
+    std::error_code ec;
+    lagging.was = lagging.look_at_checkpoint("report", ec);
+    auto first = host("first");
+    BOOST_TEST((completes(first) == last_night));
+    lh::recurring job{lagging, "report", nightly, clock, lh::fixed_owner_id{"second"}, lh::no_renewal{}};
+    lagging.lagging_looks = 1000;
+    BOOST_TEST(job.try_begin(ec).empty());
+    BOOST_TEST((ec == lh::errc::store_conflict), "a look that is not believed is an error, after which run() pauses");
+    lagging.lagging_looks = 4;
+    BOOST_TEST(job.try_begin(ec).empty());
+    BOOST_TEST(!ec);
+}
+
 BOOST_FIXTURE_TEST_CASE(fire_is_completed_also_if_a_purge_has_removed_the_record_that_the_host_knows, scene)
 {
     purged_store purged{store};

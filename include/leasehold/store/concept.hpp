@@ -93,8 +93,8 @@ struct acquire_result {
 struct checkpoint_look {
     std::optional<checkpoint_record> saved{};  ///< what was saved last; empty if nothing ever was
     fencing_token latest{};  ///< the token of the name's latest term; 0 if it has none, or it isn't known
-    /// Whether a checkpoint that this term saves may still become visible. False: it was released. True where this isn't known: after an
-    /// expiry, too, where a transaction that saved it may commit later.
+    /// Whether a checkpoint that this term saves may still become visible. False: it was released, or the name has no term. True where
+    /// this isn't known: after an expiry, too, where a transaction that saved it may commit later.
     bool open = true;
     store_time now{};  ///< the time of the store's clock
 };

@@ -323,7 +323,7 @@ struct spec {
     int prologue_results = 0;  ///< how many results of `prologue` come before the statement's own
     std::vector<std::string> schema;      ///< creates table and index if absent, then the row with the version and the floor
 
-    std::string probe;    ///< no rows; fails unless the table and all its columns are there; the first one: {expires_at}
+    std::string probe;    ///< the row with the version; fails unless the table and all its columns are there: first {owner}, {expires_at}
     std::string grant;    ///< granted (1, 0), token, remaining us, fresh (1: a new term)
     std::string read;     ///< token, whose (0 another's, 1 :owner's, 2 nobody's), live, remaining us, released
     std::string observe;  ///< token, version, the holder's ttl in us (0 when released), owner, name
@@ -359,8 +359,8 @@ struct spec {
 /// plain statements above.
 inline void add_plain_statements(spec& d, std::string within)
 {
-    d.probe = "select {expires_at}, {name}, {owner}, {token}, {data}, {data_token}, {request}, {request_token}, {checkpoint},"
-              " {checkpoint_token} from {table} where 1 = 0";
+    d.probe = "select {owner}, {expires_at}, {name}, {token}, {data}, {data_token}, {request}, {request_token}, {checkpoint},"
+              " {checkpoint_token} from {table} where {name} = ''";
     d.read = "select {token}, case when {ours} then 1 when {owner} = '' then 2 else 0 end, case when {seen live} then 1 else 0 end,"
              " {remaining}, case when {expires_at} < {recent} then 1 else 0 end from {table} where {name} = :name";
     d.inspect = "select {token}, {remaining}, {owner}, {data and request} from {table} where {name} = :name and {seen live}";

@@ -44,8 +44,8 @@ namespace leasehold::inline v0::dialect {
     d.grant.clear();
     d.read.clear();
     d.inspect.clear();
-    d.probe = "select {version}, {ttl}, {name}, {owner}, {token}, {data}, {data_token}, {request}, {request_token}, {checkpoint},"
-              " {checkpoint_token} from {table} where 1 = 0";
+    d.probe = "select {owner}, {version}, {ttl}, {name}, {token}, {data}, {data_token}, {request}, {request_token}, {checkpoint},"
+              " {checkpoint_token} from {table} where {name} = ''";
     d.observe = "select {token}, {version}, {ttl}, {owner}, {name} from {table} where {name} = :name";
     d.insert = "insert into {table} ({name}, {owner}, {token}, {version}, {ttl}) values (:name, :owner, 1, :version, :us)";
     d.take = "update {table by name} set {owner} = :owner, {token} = {token} + 1, {version} = :version, {ttl} = :us"

@@ -152,6 +152,7 @@ private:
     static constexpr std::int64_t longest_remaining_us = std::int64_t{100} * 31'557'600 * 1'000'000;  // as good as for ever
     static constexpr std::chrono::milliseconds time_to_answer{100};  // after a wait for a lock
     static constexpr int whole_second = 0;                // digits of a column without fractions
+    static constexpr SQLUSMALLINT expiry_in_probe = 2;    // which column it is
     static constexpr std::int64_t released_scale = 1000;  // of the time in a released row, see dialect::purge_sql
 
     fault fail(SQLSMALLINT type, SQLHANDLE handle)
@@ -280,7 +281,7 @@ inline fault connection::widen_granularity(statement_handle& probe)
     SQLSMALLINT ignored = 0, type = 0, digits = whole_second, nullable = 0;
     SQLULEN size = 0;
     std::array<SQLCHAR, 128> name{};
-    if (!SQL_SUCCEEDED(::SQLDescribeCol(probe.get(), 1, name.data(), static_cast<SQLSMALLINT>(name.size()), &ignored,
+    if (!SQL_SUCCEEDED(::SQLDescribeCol(probe.get(), expiry_in_probe, name.data(), static_cast<SQLSMALLINT>(name.size()), &ignored,
                                         &type, &size, &digits, &nullable)))
         return forget(probe);
     if (type == SQL_TYPE_DATE || type == SQL_TYPE_TIME) return forget(probe, advice::types);
@@ -404,7 +405,8 @@ inline fault connection::check_expiry_column()
     statement_handle& probe = prepared(statement::probe);
     if (const fault failed = prepare(probe, (*catalog_)[statement::probe]); failed != fault::none) return failed;
     SQLLEN type = SQL_UNKNOWN_TYPE;
-    if (!SQL_SUCCEEDED(::SQLColAttribute(probe.get(), 1, SQL_DESC_CONCISE_TYPE, nullptr, 0, nullptr, &type))) return forget(probe);
+    if (!SQL_SUCCEEDED(::SQLColAttribute(probe.get(), expiry_in_probe, SQL_DESC_CONCISE_TYPE, nullptr, 0, nullptr, &type)))
+        return forget(probe);
     for (const SQLLEN text : {SQL_CHAR, SQL_VARCHAR, SQL_LONGVARCHAR, SQL_WCHAR, SQL_WVARCHAR, SQL_WLONGVARCHAR})
         if (type == text) return forget(probe, advice::expiry_is_text);
     return fault::none;

@@ -86,15 +86,13 @@ public:
         const dialect::handover_sql& h = d.handover;
         const dialect::checkpoint_sql& c = d.checkpoint;
         const std::span<const column> list = d.observes ? std::span<const column>{columns::observed_list} : columns::list;
-        const std::string schema_record = "select {owner} from {table} where {name} = ''";
         const std::string write_nothing = d.without_waiting + "update {table} set {owner} = {owner} where 1 = 0";
         const struct {
             statement id;
             const std::string& text;
             std::span<const column> shows{};
-        } all[]{{statement::probe, d.probe}, {statement::schema_record, schema_record, columns::schema_record},
-                {statement::insert, d.insert}, {statement::take, d.take}, {statement::renew, d.renew},
-                {statement::release, d.release}, {statement::force_release, d.force_release},
+        } all[]{{statement::probe, d.probe, columns::probe}, {statement::insert, d.insert}, {statement::take, d.take},
+                {statement::renew, d.renew}, {statement::release, d.release}, {statement::force_release, d.force_release},
                 {statement::grant, d.grant, columns::grant}, {statement::read, d.read, columns::read},
                 {statement::observe, d.observe, columns::observe}, {statement::inspect, d.inspect, columns::inspect},
                 {statement::list, d.list, list}, {statement::clock, d.clock, columns::clock},

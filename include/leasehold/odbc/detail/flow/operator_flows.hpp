@@ -101,20 +101,20 @@ inline int schema_version_in(std::string_view record)
     return version;
 }
 
-// Whether this library knows the version of a table that has all its columns, and a name can have one row only. The version.
-outcome<int> check_version_and_key(flow_database auto& db)
+// After `probe`: the version of the table, if this library knows it.
+outcome<int> version_probed(flow_database auto& db)
 {
-    if (const fault failed = db.run(statement::schema_record); failed != fault::none) return failed;
     const int version = schema_version_in(db.found() ? db.text(column::owner) : std::string_view{});
     if (version > current_schema_version) return db.fail(fault::failure, advice::later_table);
-    return unless(db.check_name_key(), [&] { return version; });
+    return version;
 }
 
-// The same of a table that may be missing, or lack a column.
+// Whether the table is there with all its columns, this library knows its version, and a name can have one row only. The version.
 outcome<int> check_table(flow_database auto& db)
 {
-    const fault missing = db.run(statement::probe);
-    return missing == fault::none ? check_version_and_key(db) : missing;
+    if (const fault missing = db.run(statement::probe); missing != fault::none) return missing;
+    const outcome<int> version = version_probed(db);
+    return version.ok() ? unless(db.check_name_key(), [&] { return *version; }) : version;
 }
 
 // One try at having the table. Looks first, so that a user without the right to create can call it; and looks again after
@@ -126,8 +126,9 @@ fault schema_flow(flow_database auto& db)
     const bool to_create = missing == fault::schema_missing && db.last_report().details.advice != advice::column;
     if (missing != fault::none && !to_create) return missing;
     if (!to_create) {
+        if (const outcome<int> version = version_probed(db); !version.ok()) return version.failed();
         const fault unfit = db.check_expiry_column();
-        return unfit == fault::none ? check_version_and_key(db).failed() : unfit;
+        return unfit == fault::none ? db.check_name_key() : unfit;
     }
     fault failed = fault::none;
     for (const std::string& text : db.sql()->schema())

@@ -11,7 +11,6 @@ namespace leasehold::inline v0::odbc::detail {
 // The statements a connection keeps prepared. What each does is at dialect::spec.
 enum class statement : std::uint8_t {
     probe,
-    schema_record,
     grant,
     read,
     observe,
@@ -107,7 +106,7 @@ inline constexpr std::int64_t owner_is_nobody = 2;
 // What statements show, in order.
 namespace columns {
 
-inline constexpr std::array schema_record{column::owner};
+inline constexpr std::array probe{column::owner};
 inline constexpr std::array grant{column::granted, column::token, column::remaining, column::fresh};
 inline constexpr std::array clock{column::clock};
 inline constexpr std::array lock{column::locked};

@@ -36,10 +36,10 @@ reply shows_record(const std::string& text) { return shows_texts({{od::column::o
 BOOST_AUTO_TEST_CASE(version_is_that_of_the_record_and_a_later_one_is_refused)
 {
     const auto version_in = [](const reply& record, fault expected) {
-        operators_database db{no_row(), record};
+        operators_database db{record};
         od::health_answer found;
         BOOST_TEST(od::health_flow(db, host_clock{}, found) == expected);
-        BOOST_TEST((db.asked == statements{statement::probe, statement::schema_record}));
+        BOOST_TEST((db.asked == statements{statement::probe}));
         if (expected == fault::failure) BOOST_TEST(db.advised() == od::advice::later_table);
         return found.schema_version;
     };
@@ -54,11 +54,11 @@ BOOST_AUTO_TEST_CASE(version_is_that_of_the_record_and_a_later_one_is_refused)
 BOOST_AUTO_TEST_CASE(clock_is_compared_with_the_middle_of_the_question)
 {
     for (const duration ahead : {duration{0s}, duration{3s}, duration{-3s}}) {
-        operators_database db{no_row(), no_row(), shows_time(1'000'000s + 15ms + ahead)};
+        operators_database db{no_row(), shows_time(1'000'000s + 15ms + ahead)};
         db.has_clock = true;
         od::health_answer found;
         BOOST_TEST(od::health_flow(db, host_clock{}, found) == fault::none);
-        BOOST_TEST((db.asked == statements{statement::probe, statement::schema_record, statement::clock}));
+        BOOST_TEST((db.asked == statements{statement::probe, statement::clock}));
         BOOST_TEST(found.schema_version == 1);
         BOOST_TEST((found.clock_ahead == ahead));
     }
@@ -69,7 +69,7 @@ BOOST_AUTO_TEST_CASE(dialect_without_a_clock_is_not_asked_for_the_time)
     operators_database db{no_row()};
     od::health_answer found;
     BOOST_TEST(od::health_flow(db, host_clock{}, found) == fault::none);
-    BOOST_TEST((db.asked == statements{statement::probe, statement::schema_record}));
+    BOOST_TEST((db.asked == statements{statement::probe}));
     BOOST_TEST(found.schema_version == 1);
     BOOST_TEST(!found.clock_ahead.has_value());
 }
@@ -86,10 +86,10 @@ BOOST_AUTO_TEST_CASE(first_failure_is_the_answer)
     operators_database without_key{no_row(), no_row()};
     without_key.key_is = fault::failure;
     BOOST_TEST(od::health_flow(without_key, host_clock{}, found) == fault::failure);
-    BOOST_TEST((without_key.asked == statements{statement::probe, statement::schema_record}));
+    BOOST_TEST((without_key.asked == statements{statement::probe}));
     BOOST_TEST(found.schema_version == 0);
 
-    operators_database silent{no_row(), no_row(), fails(fault::timeout)};
+    operators_database silent{no_row(), fails(fault::timeout)};
     silent.has_clock = true;
     BOOST_TEST(od::health_flow(silent, host_clock{}, found) == fault::timeout);
     BOOST_TEST(!found.clock_ahead.has_value());
@@ -98,7 +98,7 @@ BOOST_AUTO_TEST_CASE(first_failure_is_the_answer)
         reply shown = shows_time(1'000'000s);  // in a row that counts for nothing
         shown.found = is_found;
         shown.failed = is_found ? fault::timeout : fault::none;
-        operators_database unread{no_row(), no_row(), shown};
+        operators_database unread{no_row(), shown};
         unread.has_clock = true;
         BOOST_TEST(od::health_flow(unread, host_clock{}, found) == shown.failed);
         BOOST_TEST(!found.clock_ahead.has_value());

@@ -130,7 +130,7 @@ BOOST_AUTO_TEST_CASE(table_that_is_there_is_checked_and_not_made)
 {
     operators_database db{reply{}, reply{}};
     BOOST_TEST(make(db) == fault::none);
-    BOOST_TEST((db.asked == statements{statement::probe, statement::schema_record}));
+    BOOST_TEST((db.asked == statements{statement::probe}));
     BOOST_TEST(db.columns_checked == 1);
     BOOST_TEST(db.ran.empty());
 
@@ -142,9 +142,9 @@ BOOST_AUTO_TEST_CASE(table_that_is_there_is_checked_and_not_made)
     operators_database without_key{reply{}, reply{}};
     without_key.key_is = fault::failure;
     BOOST_TEST(make(without_key) == fault::failure);
-    BOOST_TEST((without_key.asked == statements{statement::probe, statement::schema_record}));
+    BOOST_TEST((without_key.asked == statements{statement::probe}));
 
-    operators_database later{reply{}, shows_texts({{od::column::owner, "leasehold schema 2"}})};
+    operators_database later{shows_texts({{od::column::owner, "leasehold schema 2"}})};
     BOOST_TEST(make(later) == fault::failure);
     BOOST_TEST(later.advised() == od::advice::later_table);
     BOOST_TEST(later.ran.empty());

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <sstream>
+#include <string>
 
 #include <unistd.h>
 
@@ -30,7 +31,7 @@ int check_command(const std::string& command)
     const char* path = std::getenv("PATH");
     if (!path || command.empty())
         return command.empty() ? exit_code::not_found : exit_code::success;  // execvp has a default of its own
-    std::istringstream folders{path};
+    std::istringstream folders{std::string{path} + ":"};  // the last part may be empty, too: this folder
     int found = exit_code::not_found;
     for (std::string folder; std::getline(folders, folder, ':');) {
         const int here = check_file(std::filesystem::path{folder.empty() ? "." : folder} / command);

@@ -276,7 +276,8 @@ private:
         while ((child = ::waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
             if (child != group_ || !machine_.running()) continue;
             if (WIFSTOPPED(status)) {
-                send(socket_, {word::stopped, WSTOPSIG(status)});
+                // A tool that is itself stopped reads nothing, and the deadline waits for nobody.
+                send_if_there_is_room(socket_, {word::stopped, WSTOPSIG(status)});
                 continue;
             }
             status_ = status;

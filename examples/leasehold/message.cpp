@@ -4,10 +4,14 @@
 #include "records.hpp"
 
 #include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <climits>
 #include <cstddef>
 #include <mutex>
 #include <utility>
 
+#include <poll.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -19,11 +23,29 @@ loudness chosen = loudness::normal;
 
 std::mutex mutex;  // over what is on standard error
 std::size_t status_columns = 0;
+bool reader_keeps_up = true;
+
+// Nobody may be reading: the reader of a log hangs, or a terminal is held with Ctrl-S. Leases are renewed and released all the same.
+constexpr std::chrono::milliseconds patience{200};
+
+// Waits once, not for each of many messages.
+bool there_is_room()
+{
+    pollfd errors{STDERR_FILENO, POLLOUT, 0};
+    const auto at_most = reader_keeps_up ? patience : patience.zero();
+    int ready = 0;
+    do
+        ready = ::poll(&errors, 1, static_cast<int>(at_most.count()));
+    while (ready < 0 && errno == EINTR);
+    reader_keeps_up = ready > 0;
+    return reader_keeps_up;
+}
 
 void write_all(std::string_view left)
 {
-    while (!left.empty()) {
-        const ssize_t written = ::write(STDERR_FILENO, left.data(), left.size());
+    while (!left.empty() && there_is_room()) {
+        // Where a pipe has room, it has room for that much.
+        const ssize_t written = ::write(STDERR_FILENO, left.data(), std::min<std::size_t>(left.size(), PIPE_BUF));
         if (written <= 0) return;
         left.remove_prefix(static_cast<std::size_t>(written));
     }

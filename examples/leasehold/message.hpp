@@ -12,7 +12,7 @@ namespace tool {
 enum class loudness : std::uint8_t { quiet, normal, verbose };
 
 /// What the tool itself has to say: lines on standard error, each with `leasehold: ` in front, whole in one write, so that
-/// they don't tear the command's own. Set once, before there are threads.
+/// they don't tear the command's own. What nobody reads in time is dropped. Set once, before there are threads.
 void set_loudness(loudness value) noexcept;
 
 /// A failure of the tool's own: always said, unless --quiet.

@@ -25,6 +25,12 @@ bool send(int socket, const wire_message& message) noexcept
     return true;
 }
 
+void send_if_there_is_room(int socket, const wire_message& message) noexcept
+{
+    // So small a message is taken whole or not at all.
+    ::send(socket, &message, sizeof message, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
 std::optional<wire_message> receive(int socket) noexcept
 {
     wire_message message{};

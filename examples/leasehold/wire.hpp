@@ -37,6 +37,8 @@ struct wire_message {
 
 /// False where the other side is gone.
 bool send(int socket, const wire_message& message) noexcept;
+/// Never waits: drops the message if there is no room for it.
+void send_if_there_is_room(int socket, const wire_message& message) noexcept;
 /// Waits for one; nothing where the other side is gone.
 [[nodiscard]] std::optional<wire_message> receive(int socket) noexcept;
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // `leasehold` with standard streams that are closed, or that nobody reads, and with very many open files.
+#include <message.hpp>
 #include <tool/run_commands.hpp>
 #include <tool/tool_fixture.hpp>
 
@@ -7,7 +8,9 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <csignal>
+#include <cstddef>
 #include <filesystem>
 #include <string>
 #include <system_error>
@@ -25,6 +28,9 @@ BOOST_AUTO_TEST_SUITE(tool_descriptors)
 
 namespace {
 
+/// A command that fails, after it has said which process it leaves behind.
+const std::vector<std::string> leaves_one{"--", "sh", "-c", "sleep 60 >/dev/null 2>&1 & echo $!; exit 1"};
+
 /// The tool as the command of another one, with `redirections` of the shell.
 std::vector<std::string> redirected(const std::string& redirections, const std::vector<std::string>& arguments)
 {
@@ -33,7 +39,7 @@ std::vector<std::string> redirected(const std::string& redirections, const std::
     return run_with({"outer"}, command);
 }
 
-/// A pipe with a name. It is full, and nobody reads it until the test ends.
+/// A pipe with a name. It is full, and nobody reads it but read().
 class full_pipe {
 public:
     explicit full_pipe(const std::string& path)
@@ -47,8 +53,41 @@ public:
     full_pipe& operator=(const full_pipe&) = delete;
     ~full_pipe() { ::close(end_); }
 
+    /// All that is in it.
+    std::string read() const
+    {
+        std::string text;
+        std::array<char, 4096> page{};
+        for (ssize_t size = 0; (size = ::read(end_, page.data(), page.size())) > 0;)
+            text.append(page.data(), static_cast<std::size_t>(size));
+        return text;
+    }
+
 private:
     int end_ = -1;
+};
+
+/// This process's standard error is that file meanwhile.
+class redirected_errors {
+public:
+    explicit redirected_errors(const std::string& path)
+    {
+        const int file = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+        if (file < 0) throw std::system_error{errno, std::generic_category(), path};
+        before_ = ::dup(STDERR_FILENO);
+        ::dup2(file, STDERR_FILENO);
+        ::close(file);
+    }
+    redirected_errors(const redirected_errors&) = delete;
+    redirected_errors& operator=(const redirected_errors&) = delete;
+    ~redirected_errors()
+    {
+        ::dup2(before_, STDERR_FILENO);
+        ::close(before_);
+    }
+
+private:
+    int before_ = -1;
 };
 
 /// All numbers that fit into an fd_set are taken, and those who are started inherit them.
@@ -113,17 +152,74 @@ BOOST_FIXTURE_TEST_CASE(a_tool_that_is_killed_takes_its_command_along_though_nob
 
 BOOST_FIXTURE_TEST_CASE(the_lease_is_released_though_nobody_reads_messages, tool_fixture)
 {
-    const std::vector<std::string> leaves_one{"sh", "-c", "sleep 60 >/dev/null 2>&1 & echo $!; exit 1"};
     const full_pipe errors{path("errors")};
-    for (const char* subcommand : {"run", "elect"}) {
-        auto arguments = run_with({"job"}, leaves_one);
-        arguments.front() = subcommand;
+    for (auto arguments : {std::vector<std::string>{"run", "job"}, std::vector<std::string>{"elect", "job", "--restart", "never"}}) {
+        arguments.insert(arguments.end(), leaves_one.begin(), leaves_one.end());
         auto tool = start(arguments);
         const pid_t left = process_in(tool.read_line());
-        BOOST_TEST(eventually([&] { return !held("job"); }, 10s), subcommand);
-        BOOST_TEST(tool.running());
+        BOOST_TEST(tool.wait(20s).code == 1, arguments.front());
+        BOOST_TEST(!held("job"), arguments.front());
         ::kill(left, SIGKILL);
     }
+}
+
+BOOST_FIXTURE_TEST_CASE(shards_are_handed_over_though_nobody_reads_messages, tool_fixture)
+{
+    const full_pipe errors{path("errors")};
+    std::vector<std::string> arguments{"shard", "job", "--of", "1", "--pause", "10m"};
+    arguments.insert(arguments.end(), leaves_one.begin(), leaves_one.end());
+    auto host = start(arguments);
+    const pid_t left = process_in(host.read_line());
+    BOOST_TEST(eventually([&] { return !held("job/0"); }, 20s));
+    host.signal(SIGTERM);
+    BOOST_TEST(host.wait(20s).success());
+    BOOST_TEST(run_words("ps job").out == "job has no members\n");
+    ::kill(left, SIGKILL);
+}
+
+BOOST_FIXTURE_TEST_CASE(other_leases_of_a_set_are_released_after_a_loss_though_nobody_reads_messages, tool_fixture)
+{
+    const full_pipe errors{path("errors")};
+    auto tool = start(run_with({"--all", "a,b", "--ttl", "3s"}, worker));
+    BOOST_REQUIRE(tool.read_line());
+    BOOST_TEST(run_words("release a --force").status.success());
+    BOOST_TEST(tool.wait(20s).code == 76);
+    BOOST_TEST(!held("b"));
+}
+
+BOOST_FIXTURE_TEST_CASE(missed_run_is_left_out_though_nobody_reads_messages, tool_fixture)
+{
+    const full_pipe errors{path("errors")};
+    const auto end_at = [this](const std::string& time) {
+        auto environment = faketime_environment("@2027-01-" + time);
+        environment["TZ"] = "UTC";
+        return start(run_with({"job", "--once-per", "24h", "--at", "03:00", "--catch-up", "none"}, {"true"}), environment).wait(20s);
+    };
+    BOOST_TEST(end_at("01 03:05:00").success());
+    BOOST_TEST(end_at("02 03:05:00").code == 75);
+}
+
+BOOST_FIXTURE_TEST_CASE(messages_that_nobody_reads_take_the_time_of_one_and_those_after_them_are_read, tool_fixture)
+{
+    const full_pipe errors{path("errors")};
+    const redirected_errors meanwhile{path("errors")};
+    const auto begun = std::chrono::steady_clock::now();
+    for (int i = 0; i < 100; ++i) tool::complain("dropped");
+    BOOST_TEST(std::chrono::steady_clock::now() - begun < 10s);
+    static_cast<void>(errors.read());
+    tool::complain("read");
+    BOOST_TEST(errors.read() == "leasehold: read\n");
+}
+
+BOOST_FIXTURE_TEST_CASE(message_that_finds_room_for_a_part_of_it_is_cut, tool_fixture)
+{
+    const full_pipe errors{path("errors")};
+    const std::size_t size = errors.read().size();
+    const redirected_errors meanwhile{path("errors")};
+    tool::complain(std::string(2 * size, 'x'));
+    const std::string text = errors.read();
+    BOOST_TEST(text.starts_with("leasehold: xxx"));
+    BOOST_TEST(text.size() == size);
 }
 
 BOOST_FIXTURE_TEST_CASE(files_beyond_an_fd_set_keep_nothing_from_running, tool_fixture)

@@ -7,8 +7,6 @@
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstddef>
@@ -16,13 +14,8 @@
 #include <fstream>
 #include <sstream>
 #include <string>
-#include <system_error>
 #include <thread>
 #include <vector>
-
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 using namespace leasehold_test;
 
@@ -35,37 +28,6 @@ struct scene : tool_fixture {
         return run_with(std::move(options), {"sh", "-c", script});
     }
     std::string note(const std::string& word) const { return "echo " + word + " >> " + path("notes") + "; "; }
-};
-
-/// Takes the place of the file of errors. While it is full, a tool waits where it says something.
-class errors_pipe {
-public:
-    explicit errors_pipe(const std::string& path)
-    {
-        if (::mkfifo(path.c_str(), 0600) != 0 || (end_ = ::open(path.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC)) < 0)
-            throw std::system_error{errno, std::generic_category(), path};
-    }
-    errors_pipe(const errors_pipe&) = delete;
-    errors_pipe& operator=(const errors_pipe&) = delete;
-    ~errors_pipe() { ::close(end_); }
-
-    void fill() const
-    {
-        const std::array<char, 4096> page{};
-        while (::write(end_, page.data(), page.size()) > 0) {}
-    }
-    std::string read() const
-    {
-        std::string text;
-        std::array<char, 4096> page{};
-        for (ssize_t size = 0; (size = ::read(end_, page.data(), page.size())) > 0;)
-            text.append(page.data(), static_cast<std::size_t>(size));
-        std::erase(text, '\0');  // what it was filled with
-        return text;
-    }
-
-private:
-    int end_ = -1;
 };
 
 bool has(const std::string& text, const std::string& words) { return text.find(words) != std::string::npos; }
@@ -149,21 +111,23 @@ BOOST_FIXTURE_TEST_CASE(host_stays_to_retry_and_gives_up, scene)
     BOOST_TEST(has(late.err, "given up or missed"), late.err);
 }
 
-// It is held up as it says that its command has failed: so the other one is the first to try again.
+// It is stopped while it waits to try again, and so the other one is the first to do so.
 BOOST_FIXTURE_TEST_CASE(host_that_stays_to_retry_has_succeeded_when_another_completes_the_run, scene)
 {
-    const errors_pipe errors{path("errors")};
     auto host = start(once({"--retry", "3", "--verbose"}, note("began") + "until [ -e " + path("go") + " ]; do sleep 0.05; done; exit 7"));
     BOOST_REQUIRE(file_gets("notes", "began"));
-    errors.fill();
     std::ofstream{path("go")};
-    BOOST_REQUIRE(eventually([this] { return !held("report"); }, 60s));
+    const auto waits_after_failure = [this] {
+        const std::string said = errors();
+        const std::size_t failure = said.find("the command has ended with status 7");
+        return failure != said.npos && said.find("waiting for 'report'", failure) != said.npos;
+    };
+    BOOST_REQUIRE_MESSAGE(eventually(waits_after_failure, 60s), errors());
+    host.signal(SIGSTOP);
     BOOST_TEST(run(once({"--owner", "web-2", "--retry", "3"}, note("done"))).status.success());
-    std::string said = errors.read();
+    host.signal(SIGCONT);
     BOOST_TEST(host.wait().success());
-    said += errors.read();
-    BOOST_TEST(has(said, "the command has ended with status 7"), said);
-    BOOST_TEST(has(said, "was completed by web-2"), said);
+    BOOST_TEST(has(errors(), "was completed by web-2"), errors());
     BOOST_TEST(file("notes") == "began\ndone\n");
 }
 

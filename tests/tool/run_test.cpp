@@ -104,6 +104,17 @@ BOOST_FIXTURE_TEST_CASE(a_command_that_is_not_there_is_127_and_one_that_can_t_be
     BOOST_TEST(run({"run", "job", "--", "sh", "-c", "echo $LEASEHOLD_TOKEN"}).out == "2\n");
 }
 
+BOOST_FIXTURE_TEST_CASE(a_command_is_found_in_the_folder_it_is_started_in_where_a_path_says_so_by_an_empty_part, tool_fixture)
+{
+    std::ofstream{path("report.sh")} << "#!/bin/sh\necho on\n";
+    std::filesystem::permissions(path("report.sh"), std::filesystem::perms::owner_all);
+    for (const std::string& folders : {std::string{"$PATH:"}, std::string{"/nowhere::$PATH"}, std::string{":$PATH"}, std::string{}}) {
+        const auto result = run(run_with({"outer"}, {"sh", "-c", "cd \"$1\"; PATH=" + folders + " exec \"$0\" run job -- report.sh",
+                                                     LEASEHOLD_TOOL, folder().string()}));
+        BOOST_TEST(result.out == "on\n", folders << ": " << result.err);
+    }
+}
+
 BOOST_FIXTURE_TEST_CASE(a_lease_that_is_held_is_busy_with_a_status_to_choose_and_not_a_word_to_cron, tool_fixture)
 {
     auto holder = start(run_with({"job"}, worker));

@@ -199,6 +199,18 @@ BOOST_FIXTURE_TEST_CASE(other_signals_go_to_all_commands, scene)
     BOOST_TEST(host.wait(20s).success());
 }
 
+BOOST_FIXTURE_TEST_CASE(sigint_and_sigquit_drain_all_shards_as_sigterm_does, scene)
+{
+    for (const int signal : {SIGINT, SIGQUIT}) {
+        auto host = start(shard({"--of", "2"}, noted()));
+        BOOST_TEST(notes_are({"begin 0", "begin 1"}));
+        host.signal(signal);
+        BOOST_TEST(host.wait(20s).code == 128 + signal);
+        BOOST_TEST(notes_are({"begin 0", "begin 1", "end 0", "end 1"}));
+        std::filesystem::remove(path("notes"));
+    }
+}
+
 BOOST_FIXTURE_TEST_CASE(ps_watches_a_group_in_a_pipe, scene)
 {
     auto watch = start({"ps", "orders", "--watch", "--interval", "20ms"});

@@ -5,6 +5,7 @@
 #include <restart_machine.hpp>
 #include <signal_inbox.hpp>
 #include <supervise.hpp>
+#include <support/eventually.hpp>
 #include <support/printing.hpp>
 
 #include <leasehold/clock/steady_clock.hpp>
@@ -62,6 +63,25 @@ command_plan plan_of(std::vector<std::string> command)
     command_plan plan{.command = std::move(command), .name = "job", .owner = "web-1", .kill_after = 5s, .signals_before = {}};
     ::sigemptyset(&plan.signals_before);
     return plan;
+}
+
+// A keeper at the other end of the first of these.
+pid_t start_keeper(const std::array<int, 2>& ends, const command_plan& plan)
+{
+    const pid_t process = ::fork();
+    if (process == 0) {
+        ::close(ends[0]);
+        keep(ends[1], plan);
+        ::_exit(0);
+    }
+    return process;
+}
+
+// The process and group of the command.
+pid_t start_told_by(const keeper& by)
+{
+    const auto message = by.receive();
+    return message && message->what == word::started ? message->number : -1;
 }
 
 wire_message until(leasehold::time_point deadline) { return {word::until, 0, deadline.time_since_epoch().count()}; }
@@ -168,18 +188,35 @@ BOOST_AUTO_TEST_CASE(keeper_that_is_told_to_start_after_the_deadline_starts_noth
     BOOST_TEST(end.value == of_its_own);
 }
 
+// As that of a tool that is stopped, or hangs.
+BOOST_AUTO_TEST_CASE(keeper_whose_messages_nobody_reads_ends_a_stopped_command_at_the_deadline)
+{
+    const command_plan plan = plan_of({"sleep", "60"});
+    std::array<int, 2> ends{};
+    BOOST_REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends.data()) == 0);
+    const pid_t process = start_keeper(ends, plan);
+    {
+        const keeper by{ends[0]};
+        by.tell(until(now() + 2s));
+        by.tell({word::start, 0, 7});
+        const pid_t command = start_told_by(by);
+        const wire_message filling{word::stopped, SIGSTOP};
+        while (::send(ends[1], &filling, sizeof filling, MSG_DONTWAIT) > 0) {}
+        ::close(ends[1]);
+        by.tell({word::signal, SIGSTOP});
+        BOOST_TEST(leasehold_test::eventually([command] { return ::kill(command, 0) != 0; }));
+        BOOST_TEST(end_told_by(by).value == made_to_end);
+    }
+    ::waitpid(process, nullptr, 0);
+}
+
 #if defined(__linux__)
 BOOST_AUTO_TEST_CASE(keeper_that_had_no_descriptor_for_a_start_tells_the_next_command_nothing_of_it)
 {
     const command_plan plan = plan_of({"sh", "-c", "test \"$LEASEHOLD_CHECKPOINT\" = b"});
     std::array<int, 2> ends{};
     BOOST_REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends.data()) == 0);
-    const pid_t process = ::fork();
-    if (process == 0) {
-        ::close(ends[0]);
-        keep(ends[1], plan);
-        ::_exit(0);
-    }
+    const pid_t process = start_keeper(ends, plan);
     ::close(ends[1]);
     {
         const keeper by{ends[0]};

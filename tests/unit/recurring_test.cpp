@@ -941,6 +941,7 @@ BOOST_AUTO_TEST_CASE(term_that_is_lost_before_its_beginning_is_noted_does_not_en
 // The process was frozen after it had noted the beginning.
 BOOST_AUTO_TEST_CASE(run_begins_no_job_under_a_term_that_is_over)
 {
+    using memory_type = lh::basic_memory_store<lh::manual_clock>;
     struct slow_store : lh::forwarding_store<memory_type, slow_store> {
         slow_store(memory_type& memory, lh::manual_clock turned) : forwarding_store{memory}, clock{std::move(turned)} {}
         bool save_checkpoint(std::string_view name, std::string_view owner, lh::fencing_token token, std::string_view text,

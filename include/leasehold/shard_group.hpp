@@ -28,7 +28,6 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <functional>
 #include <map>
 #include <memory>
@@ -275,9 +274,7 @@ private:
     template <class Work>
     void work_on(job_type& job, Work& work) noexcept
     {
-        std::exception_ptr thrown;
-        if (job.shard->held()) thrown = detail::thrown_by([&] { std::invoke(work, *job.shard); });
-        runner_.finished(job, thrown);
+        runner_.finished(job, detail::thrown_by([&] { std::invoke(work, *job.shard); }));
     }
 
     // Returns the rows of the group that `reads` finds. Does not throw.

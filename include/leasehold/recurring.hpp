@@ -562,7 +562,8 @@ private:
     template <class Job>
     bool carry_out(run_type begun, const std::stop_token& stop, Job& job)
     {
-        const std::exception_ptr thrown = detail::thrown_by([&] { std::invoke(job, begun); });
+        std::exception_ptr thrown;
+        if (begun.held()) thrown = detail::thrown_by([&] { std::invoke(job, begun); });
         failure error;
         bool given_up = false;
         const fire_time fire = begun.fire();

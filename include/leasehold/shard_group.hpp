@@ -28,6 +28,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <map>
 #include <memory>
@@ -274,7 +275,9 @@ private:
     template <class Work>
     void work_on(job_type& job, Work& work) noexcept
     {
-        runner_.finished(job, detail::thrown_by([&] { std::invoke(work, *job.shard); }));
+        std::exception_ptr thrown;
+        if (job.shard->held()) thrown = detail::thrown_by([&] { std::invoke(work, *job.shard); });
+        runner_.finished(job, thrown);
     }
 
     // Returns the rows of the group that `reads` finds. Does not throw.

@@ -938,6 +938,49 @@ BOOST_AUTO_TEST_CASE(term_that_is_lost_before_its_beginning_is_noted_does_not_en
     BOOST_TEST(!store.first);
 }
 
+BOOST_AUTO_TEST_CASE(run_begins_no_job_under_a_term_that_is_over)
+{
+    using memory_type = lh::basic_memory_store<lh::manual_clock>;
+    struct slow_store : lh::forwarding_store<memory_type, slow_store> {
+        slow_store(memory_type& memory, lh::manual_clock turned) : forwarding_store{memory}, clock{std::move(turned)} {}
+        bool save_checkpoint(std::string_view name, std::string_view owner, lh::fencing_token token, std::string_view text,
+                             std::error_code& ec)
+        {
+            const bool saved = underlying().save_checkpoint(name, owner, token, text, ec);
+            if (slow.exchange(false)) clock.advance(60s);
+            return saved;
+        }
+        lh::manual_clock clock;
+        std::atomic<bool> slow{false};
+    };
+    lh::manual_clock clock;
+    memory_type memory{clock};
+    slow_store store{memory, clock};
+    const lh::recurring_options options{.ttl = 30s, .max_attempts = 2};
+    lh::recurring job{store, "job", lh::every{.period = 24h}, options, clock, lh::no_renewal{}};
+    auto first = job.try_begin();
+    BOOST_TEST(first.complete());
+    clock.advance(24h);  // the next fire is due
+    store.slow = true;
+    std::stop_source stop;
+    std::atomic<int> begun_in_time{0};
+    std::atomic<int> begun_late{0};
+    std::jthread runs{[&] {
+        job.run(stop.get_token(), [&](auto& begun) {
+            ++(begun.held() ? begun_in_time : begun_late);
+            stop.request_stop();
+        });
+    }};
+    BOOST_TEST(leasehold_test::eventually([&] {
+        clock.advance(100ms);
+        return stop.stop_requested();
+    }));
+    stop.request_stop();
+    runs.join();
+    BOOST_TEST(begun_late == 0);
+    BOOST_TEST(begun_in_time == 1);
+}
+
 BOOST_AUTO_TEST_CASE(run_pauses_after_a_completion_that_could_not_be_noted)
 {
     struct unsaving_store : lh::forwarding_store<lh::memory_store, unsaving_store> {

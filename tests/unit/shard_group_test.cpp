@@ -23,6 +23,7 @@
 #include <string_view>
 #include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace shard_group_test {
@@ -523,6 +524,44 @@ BOOST_AUTO_TEST_CASE(work_runs_on_an_executor_of_the_users)
     runs.join();
     for (std::thread& each : threads) each.join();
     BOOST_TEST(jobs == 3);
+}
+
+BOOST_AUTO_TEST_CASE(work_whose_executor_begins_it_after_the_end_of_the_term_is_not_called)
+{
+    std::mutex mutex;
+    std::vector<std::function<void()>> jobs;
+    const auto taken = [&] {
+        const std::lock_guard lock{mutex};
+        return std::exchange(jobs, {});
+    };
+    std::atomic<int> begun_in_time{0};
+    std::atomic<int> begun_late{0};
+    group_type mine{store, "orders", 1, {.ttl = 9s}, clock};
+    std::stop_source stop;
+    std::thread runs{[&] {
+        mine.run(
+            stop.get_token(),
+            [&](std::function<void()> job) {
+                const std::lock_guard lock{mutex};
+                jobs.push_back(std::move(job));
+            },
+            [&](auto& shard) { ++(shard.held() ? begun_in_time : begun_late); });
+    }};
+    std::vector<std::function<void()>> late;
+    BOOST_TEST(group.comes([&] { return !(late = taken()).empty(); }));
+    clock.advance(60s);
+    for (const auto& job : late) job();
+    BOOST_TEST(group.comes([&] {
+        for (const auto& job : taken()) job();
+        return begun_in_time > 0;
+    }));
+    BOOST_TEST(begun_late == 0);
+    stop.request_stop();
+    BOOST_TEST(group.comes([&] {
+        for (const auto& job : taken()) job();
+        return mine.owned().empty();
+    }));
+    runs.join();
 }
 
 BOOST_AUTO_TEST_CASE(executor_that_throws_gives_the_shard_back)

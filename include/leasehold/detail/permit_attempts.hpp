@@ -95,6 +95,15 @@ public:
         return !ec;
     }
 
+    // Whether the end of what it keeps alive may wait for the store.
+    [[nodiscard]] bool end_takes_time() const noexcept
+    {
+        if constexpr (requires { kind_.end_takes_time(); })
+            return kind_.end_takes_time();
+        else
+            return pool_->end_takes_time();
+    }
+
     auto attempt(std::error_code& ec) const { return pool_->attempt_once(kind_, ec); }
     auto wait(time_point deadline, const std::stop_token& stop, std::error_code& ec) const
     {

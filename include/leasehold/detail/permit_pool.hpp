@@ -185,6 +185,14 @@ public:
         return *leases_[i];
     }
 
+    // Whether the end of its leases may wait for the store.
+    [[nodiscard]] bool end_takes_time() const noexcept
+    {
+        const auto may_wait = [](const auto& made) { return made && lease_access::keeper(*made).end_takes_time(); };
+        const std::lock_guard lock{mutex_};
+        return may_wait(of_first_) || std::ranges::any_of(leases_, may_wait);
+    }
+
     // The search begins with the permit that was released last, which is probably free, or anywhere.
     [[nodiscard]] permit_search new_search() noexcept
     {
@@ -525,7 +533,7 @@ private:
     const Clock clock_;
     const Policy policy_;
     const std::shared_ptr<counted_type> counted_;
-    std::mutex mutex_;  // guards what follows
+    mutable std::mutex mutex_;  // guards what follows
     std::vector<std::unique_ptr<lease_type>> leases_;
     std::unique_ptr<lease_type> of_first_;  // see keep_for_first()
     // Both are only where a search begins, so any value will do; exchange() and fetch_add() give a value to one search.

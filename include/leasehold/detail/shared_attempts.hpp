@@ -49,6 +49,9 @@ public:
         return permit_attempts<Pool, permit_guard<SharedLease>, reading>{rights_->pool, reading{rights_}};
     }
 
+    // Whether the end of what it keeps alive may wait for the store.
+    [[nodiscard]] bool end_takes_time() const noexcept { return rights_->end_takes_time(); }
+
     // See acquire_forms.
     [[nodiscard]] const auto& clock() const noexcept { return pool().clock(); }
     static void prepare() noexcept {}
@@ -92,6 +95,11 @@ private:
     struct rights {
         explicit rights(std::shared_ptr<Pool> shares) : pool{std::move(shares)}, gate{pool->make_gate()} {}
 
+        [[nodiscard]] bool end_takes_time() const noexcept
+        {
+            return pool->end_takes_time() || lease_access::keeper(gate).end_takes_time();
+        }
+
         const std::shared_ptr<Pool> pool;
         typename Pool::lease_type gate;
     };
@@ -99,6 +107,8 @@ private:
     // A reader looks at the gate, and takes a share if it is open. If it is closed, a reader that waits does so at the gate.
     struct reading {
         std::shared_ptr<rights> its_rights;
+
+        [[nodiscard]] bool end_takes_time() const noexcept { return its_rights->end_takes_time(); }
 
         template <class Asking>
         typename Pool::attempt_result operator()(permit_search& search, Asking& asking, std::error_code& ec) const

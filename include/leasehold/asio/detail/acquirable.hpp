@@ -150,6 +150,8 @@ public:
         {
             return attempts_.guard_of(wait_type::attempt(how, ec));
         }
+        // The attempts may be the last to refer to the leases.
+        [[nodiscard]] bool end_takes_time() const noexcept { return wait_type::end_takes_time() || attempts_.end_takes_time(); }
 
     private:
         const Attempts& attempts_;

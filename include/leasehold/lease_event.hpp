@@ -40,7 +40,8 @@ std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& o
     return out << to_string(kind);
 }
 
-/// The beginning or the end of a term. Each term that begins has exactly one end. The texts live as long as the call.
+/// The beginning or the end of a term. Each term that begins has exactly one end, which is told when
+/// the call about the beginning has returned. The texts live as long as the call.
 ///
 /// A store sees attempts, renewals and releases, not this: how long a caller waited, and that a term ran out while nobody
 /// asked the store. Times are measured on the lease's own clock.

@@ -61,6 +61,18 @@ private:
     std::vector<seen> events_;
 };
 
+// The term runs out while it takes note of the beginning.
+struct slow_diary {
+    void operator()(const lh::store_call&, const lh::store_call_report&) const noexcept {}
+    void operator()(const lh::lease_event& event)
+    {
+        if (event.kind == kind::acquired) clock.advance(28s);
+        notes(event);
+    }
+    diary& notes;
+    lh::manual_clock clock;
+};
+
 struct scene {
     lh::manual_clock clock;
     scripted_store store{clock};
@@ -181,6 +193,25 @@ BOOST_AUTO_TEST_CASE(a_term_that_runs_out_is_lost_and_its_release_is_no_second_e
     BOOST_TEST((events[1].held == 27s), "up to the deadline");
     BOOST_TEST((events[1].late == 1s), "the clock jumped over the deadline");
     BOOST_TEST(!events[1].error);
+}
+
+BOOST_AUTO_TEST_CASE(a_term_that_is_lost_while_its_beginning_is_told_is_lost_after_it_and_once)
+{
+    lh::manual_clock clock;
+    scripted_store store{clock};
+    diary told;
+    lh::hooked_store observed{store, slow_diary{told, clock}};
+    lh::basic_lease lease{observed, "n", lh::lease_terms{.ttl = 30s}, clock, lh::no_renewal{}};
+    {
+        const auto guard = lease.try_acquire();
+        BOOST_TEST(!guard.held());
+    }
+    BOOST_TEST(eventually([&] { return told.count(kind::lost) == 1; }));
+    const auto events = told.events();
+    BOOST_REQUIRE(events.size() == 2U);
+    BOOST_TEST(events[0].what == kind::acquired);
+    BOOST_TEST(events[1].what == kind::lost);
+    BOOST_TEST(events[1].token == events[0].token);
 }
 
 BOOST_AUTO_TEST_CASE(a_loss_in_an_outage_says_so)

@@ -125,7 +125,7 @@ public:
             return {.guard = {}, .answer = result};
         }
         if (auto term = keeper().grant(result.token, sent)) {
-            keeper().observe_beginning(*term, waiting_since.value_or(sent));
+            keeper().observe_beginning(term, waiting_since.value_or(sent));
             return {.guard = guard_type{typename guard_type::body_type{handle_, std::move(term)}}, .answer = result};
         }
         // The answer took longer than the term. Nobody has worked under the term, so release it rather than hand it out.

@@ -54,7 +54,7 @@ struct term {
         deadline.store(over, std::memory_order_relaxed);
         machine = term_machine{};
         token = fencing_token{};
-        in_flight = refused = closing = loss_told = end_observed = false;
+        in_flight = refused = closing = beginning_observed = loss_told = end_observed = false;
         last_error.clear();
         keep_closed_until = time_point{};
         exceptions = 0;
@@ -95,8 +95,9 @@ struct term {
     bool in_flight = false;                    // a renewal is at the store
     bool refused = false;                      // the store has said that the term is over
     bool closing = false;                      // its release is at the store, and keeps the name closed
+    bool beginning_observed = false;           // an observed_store has been told of it: only then is it told of a loss
     bool loss_told = false;                    // or about to be signalled: the term is among its keeper's lost terms
-    bool end_observed = false;                 // an observed_store has been told
+    bool end_observed = false;                 // an observed_store has been told of it
     bool listens = false;                      // after each renewal the store is asked whether the holder was asked to hand over
     bool handover_requested = false;           // it was
 };

@@ -217,14 +217,18 @@ public:
     }
 
     /// A term has begun; the caller has waited since `waiting_since`. Not under the mutex.
-    void observe_beginning(const term& begun, time_point waiting_since) noexcept
+    void observe_beginning(const term_ptr& begun, time_point waiting_since) noexcept
     {
-        if constexpr (observed_store<Store>)
+        if constexpr (observes) {
             store_.observe({.kind = lease_event_kind::acquired,
                             .name = name_,
                             .owner = owner_,
-                            .token = begun.token,
+                            .token = begun->token,
                             .waited = clock_.now() - waiting_since});
+            const std::lock_guard lock{mutex_};
+            begun->beginning_observed = true;
+            if (begun->machine.phase() == term_phase::lost) tell_loss(begun);
+        }
     }
 
     [[nodiscard]] const void* batch_kind() const noexcept override
@@ -655,7 +659,10 @@ private:
     }
 
     // Both in the background. Without that, the release tells the store, and nobody signals.
-    [[nodiscard]] static bool is_to_be_observed(const term& lost) noexcept { return observes && watches && !lost.end_observed; }
+    [[nodiscard]] static bool is_to_be_observed(const term& lost) noexcept
+    {
+        return observes && watches && lost.beginning_observed && !lost.end_observed;
+    }
 
     [[nodiscard]] static bool is_to_be_signalled(const term& lost) noexcept
     {

@@ -96,6 +96,14 @@ struct scene {
 
     term_ptr grant()
     {
+        term_ptr granted = grant_untold();
+        keeper->observe_beginning(granted, keeper->clock().now());
+        return granted;
+    }
+
+    // The thread that acquires has not told the store yet.
+    term_ptr grant_untold()
+    {
         BOOST_TEST_REQUIRE(keeper->begin_attempt());
         const lh::time_point sent = keeper->clock().now();
         const auto result = store.try_acquire("n", "o", 30s, ec);
@@ -219,6 +227,30 @@ BOOST_AUTO_TEST_CASE(each_of_two_losses_is_signalled_and_observed_once)
         BOOST_TEST(second_stop.stop_requested());
         BOOST_TEST(s.store.losses_of(first->token) == 1);
         BOOST_TEST(s.store.losses_of(second->token) == 1);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(loss_that_is_found_before_the_beginning_was_observed_is_observed_after_it_and_once)
+{
+    observed_scene refused;
+    const auto lost = refused.grant_untold();
+    refused.lose(lost);
+
+    observed_scene overrun;
+    const auto late = overrun.grant_untold();
+    overrun.time.advance(28s);
+    overrun.forget_newest();
+
+    for (auto* const s : {&refused, &overrun}) {
+        const auto& term = s == &refused ? lost : late;
+        s->keeper->signal();
+        BOOST_TEST(s->store.events.empty());
+        s->keeper->observe_beginning(term, s->time.now());
+        BOOST_TEST(s->store.count(kind::acquired) == 1);
+        BOOST_TEST(s->store.count(kind::lost) == 0, "a hook is called by the signaller, and not under the mutex");
+        s->keeper->signal();
+        s->keeper->signal();
+        BOOST_TEST(s->store.losses_of(term->token) == 1);
     }
 }
 

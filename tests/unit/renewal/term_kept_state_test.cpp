@@ -90,7 +90,7 @@ BOOST_AUTO_TEST_CASE(new_term_is_over_until_it_is_granted_and_nothing_has_happen
     const term t;
     BOOST_TEST((t.deadline.load() == term::over));
     BOOST_TEST((t.machine.phase() == term_phase::none));
-    BOOST_TEST(!(t.in_flight || t.refused || t.loss_told || t.end_observed || t.listens || t.handover_requested));
+    BOOST_TEST(!(t.in_flight || t.refused || t.beginning_observed || t.loss_told || t.end_observed || t.listens || t.handover_requested));
     BOOST_TEST(!t.signals_requests());
 }
 
@@ -98,7 +98,7 @@ BOOST_AUTO_TEST_CASE(reset_leaves_nothing_of_the_term_before)
 {
     held_term t;
     t.token = lh::fencing_token{7};
-    t.in_flight = t.refused = t.loss_told = t.end_observed = t.listens = t.handover_requested = true;
+    t.in_flight = t.refused = t.beginning_observed = t.loss_told = t.end_observed = t.listens = t.handover_requested = true;
     t.last_error = lh::errc::store_failure;
     t.keep_closed_until = start;
     t.stop = std::stop_source{};
@@ -113,6 +113,7 @@ BOOST_AUTO_TEST_CASE(reset_leaves_nothing_of_the_term_before)
     BOOST_TEST(t.token == lh::fencing_token{});
     BOOST_TEST(!t.in_flight);
     BOOST_TEST(!t.refused);
+    BOOST_TEST(!t.beginning_observed);
     BOOST_TEST(!t.loss_told);
     BOOST_TEST(!t.end_observed);
     BOOST_TEST(!t.listens);

@@ -51,6 +51,10 @@ public:
     void release_many() = delete;
     void acquire_many() = delete;
 
+    // Its waiters have a line of their own: one whose call hangs keeps none of the wrapped store behind it.
+    void local_waiters() = delete;
+    void queue_key_of() = delete;
+
     /// A call that hangs delays no lease of another store around the same one.
     [[nodiscard]] const void* engine_key() const noexcept { return this; }
 

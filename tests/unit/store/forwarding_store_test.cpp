@@ -201,7 +201,7 @@ BOOST_AUTO_TEST_CASE(tenants_do_not_wait_in_one_line)
     BOOST_TEST((lh::waiting::key_of(plain, "n") == lh::waiting::key_of(leases, "n")));
 }
 
-BOOST_AUTO_TEST_CASE(store_around_a_store_is_served_by_the_threads_of_that_one_unless_it_may_hang)
+BOOST_AUTO_TEST_CASE(store_around_a_store_has_the_threads_and_the_line_of_that_one_unless_it_may_hang)
 {
     memory leases;
     lh::forwarding_store<memory> plain{leases};
@@ -209,6 +209,11 @@ BOOST_AUTO_TEST_CASE(store_around_a_store_is_served_by_the_threads_of_that_one_u
     lh::faulty_store faulty{plain, [](const lh::store_call&) { return lh::store_fault::none; }};
     BOOST_TEST(lh::detail::engine_key(hooked) == &leases);
     BOOST_TEST(lh::detail::engine_key(faulty) == static_cast<const void*>(&faulty));
+    lh::hooked_store around_faulty{faulty, [](const lh::store_call&, const lh::store_call_report&) {}};
+    BOOST_TEST((lh::waiting::key_of(hooked, "n") == lh::waiting::key_of(leases, "n")));
+    BOOST_TEST(!(lh::waiting::key_of(faulty, "n") == lh::waiting::key_of(leases, "n")));
+    BOOST_TEST((lh::waiting::key_of(around_faulty, "n") == lh::waiting::key_of(faulty, "n")));
+    BOOST_TEST((&lh::waiting::queue_of(around_faulty) == &lh::waiting::queue_of(faulty)));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -258,6 +258,24 @@ BOOST_AUTO_TEST_CASE(a_waiter_that_gives_up_leaves_the_next_in_line_to_ask_the_s
     stop.request_stop();
 }
 
+BOOST_AUTO_TEST_CASE(a_waiter_whose_faulty_store_hangs_keeps_none_of_the_wrapped_store_behind_it)
+{
+    lh::memory_store memory;
+    gate hang;
+    lh::faulty_store hangs{memory, [&](const lh::store_call&) {
+                               hang.pass();
+                               return lh::store_fault::none;
+                           }};
+    lh::basic_lease one_host{hangs, "n", terms};
+    lh::basic_lease other_host{memory, "n", terms};
+    std::stop_source stop;
+    std::jthread waiting{[&] { static_cast<void>(one_host.acquire(stop.get_token())); }};
+    BOOST_TEST(hang.reached_by());
+    BOOST_TEST(is_held(other_host.try_acquire_for(2s)));
+    stop.request_stop();
+    hang.open();
+}
+
 BOOST_AUTO_TEST_CASE(a_waiter_that_met_another_threads_failing_attempt_is_woken_by_its_end)
 {
     scripted_store store{lh::manual_clock{}};

@@ -198,6 +198,22 @@ BOOST_AUTO_TEST_CASE(outage_is_told_and_the_knowledge_grows_old)
     BOOST_TEST(told.all().size() == 1U);
 }
 
+BOOST_AUTO_TEST_CASE(outage_is_told_by_an_observer_of_many_names_too)
+{
+    std::atomic<bool> fails{true};
+    std::atomic<int> looks{0}, errors{0};
+    lh::faulty_store faulty{store, failing_plan{&fails, &looks}};
+    store.try_acquire("jobs/a", "1", 1h, ec);
+    lh::observer_options options;
+    options.on_error = [&](std::error_code error) { errors += error == lh::errc::store_unavailable ? 1 : 0; };
+    lh::prefix_observer watch{faulty, "jobs/", tell(), options, clock};
+    BOOST_TEST(eventually([&] { return errors == 1; }, 2s));
+    BOOST_TEST((watch.age() == lh::duration::max()));
+    BOOST_TEST(told.all().empty());
+    fails = false;
+    BOOST_TEST(tells(1));
+}
+
 BOOST_AUTO_TEST_CASE(it_looks_once_in_each_pause)
 {
     std::atomic<bool> fails{false};

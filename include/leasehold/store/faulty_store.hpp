@@ -30,7 +30,7 @@ enum class store_fault : std::uint8_t {
 ///     lh::faulty_store flaky{
 ///         store, [&](const lh::store_call&) { return outage ? lh::store_fault::lose_request : lh::store_fault::none; }};
 ///
-/// The plan is called before each call of the store, on the same thread. It may block, to imitate a store that hangs. It
+/// The plan is called before each call of the store, turn() apart, on the same thread. It may block, to imitate a store that hangs. It
 /// must not throw. This is never a batching_store: each renewal and each release is a separate call, which can fail by
 /// itself.
 /// Thread safety: like the store's, if the plan can be called from several threads.

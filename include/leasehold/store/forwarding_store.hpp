@@ -224,7 +224,7 @@ public:
     [[nodiscard]] std::vector<lease_record> list(std::string_view prefix, std::error_code& ec)
         requires(listing_store<Store> && !renames())
     {
-        return store_.list(prefix, ec);
+        return passed_on({store_operation::list, prefix}, ec, [&](std::string_view) { return store_.list(prefix, ec); });
     }
 
     /// See batching_store.

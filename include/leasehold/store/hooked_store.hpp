@@ -6,6 +6,7 @@
 #endif
 
 #include <leasehold/lease_event.hpp>
+#include <leasehold/lease_record.hpp>
 #include <leasehold/store/concept.hpp>
 #include <leasehold/store/forwarding_store.hpp>
 #include <leasehold/store/store_call.hpp>
@@ -18,6 +19,7 @@
 #include <span>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 namespace leasehold::inline v0 {
 
@@ -25,7 +27,7 @@ namespace leasehold::inline v0 {
 struct store_call_report {
     std::error_code error;  ///< the error, if it failed
     bool succeeded = false;  ///< granted, renewed, released, held (inspect), published, asked (both operations about a hand-over), saved,
-                             ///< there (checkpoint, look_at_checkpoint), or told (now); meaningless if error is set
+                             ///< there (checkpoint, look_at_checkpoint), or told (now, list); meaningless if error is set
     duration elapsed{};        ///< from call to return
     std::size_t batch_size = 1;  ///< how many operations shared one call; `elapsed` is the time of all of them
 };
@@ -34,7 +36,7 @@ struct store_call_report {
 ///
 ///     lh::hooked_store logged{store, [](const lh::store_call& call, const lh::store_call_report& report) { ... }};
 ///
-/// The hook is called after each operation, on the same thread. That can be one of the library's own threads, so several
+/// The hook is called after each operation, turn() apart, on the same thread. That can be one of the library's own threads, so several
 /// threads may call the hook at once. It must not throw, nor acquire, renew or release: the lease has not got the answer yet that the hook
 /// is told, and waits for it. A hook that also takes a const lease_event& is told when terms begin
 /// and end, losses included: see observed_store. Thread safety: like the store's, if the hook can be called from
@@ -89,6 +91,7 @@ private:
 
     static bool succeeded(const acquire_result& answer) noexcept { return answer.granted(); }
     static bool succeeded(const store_time&) noexcept { return true; }
+    static bool succeeded(const std::vector<lease_record>&) noexcept { return true; }
     static bool succeeded(const checkpoint_look& answer) noexcept { return answer.saved.has_value(); }
     static bool succeeded(batch_answer answer) noexcept { return answer == batch_answer::yes; }
     static bool succeeded(const std::optional<acquire_result>& answer) noexcept { return answer && answer->granted(); }

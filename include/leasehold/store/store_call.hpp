@@ -14,7 +14,7 @@
 namespace leasehold::inline v0 {
 
 /// The operations of a store: the four that each store has, the three of handover_store, the two of checkpointing_store, and the ones
-/// of timed_store and checkpoint_looking_store. A replace_checkpoint is a save_checkpoint too.
+/// of timed_store, checkpoint_looking_store and listing_store. A replace_checkpoint is a save_checkpoint too.
 enum class store_operation : std::uint8_t {
     try_acquire,
     renew,
@@ -26,14 +26,15 @@ enum class store_operation : std::uint8_t {
     save_checkpoint,
     checkpoint,
     now,
-    look_at_checkpoint
+    look_at_checkpoint,
+    list
 };
 
 /// One call of a store's operation, as the decorators report it. The texts live as long as the call.
 struct store_call {
     store_operation operation{};  ///< which operation
-    std::string_view name;        ///< the name of the lease; empty for now
-    std::string_view owner{};     ///< empty for inspect, request_handover, checkpoint, now and look_at_checkpoint
+    std::string_view name;        ///< the name of the lease; the prefix of list; empty for now
+    std::string_view owner{};     ///< empty for inspect, request_handover, checkpoint, now, look_at_checkpoint and list
     fencing_token token{};        ///< 0 for those and try_acquire
     duration time{};              ///< ttl, or how long release keeps the name closed; 0 for the others
 };

@@ -80,6 +80,32 @@ BOOST_AUTO_TEST_CASE(hook_is_told_of_each_call_and_what_it_came_to)
     BOOST_TEST(s.calls[3].report.batch_size == 1U);
 }
 
+BOOST_AUTO_TEST_CASE(hook_is_told_of_a_list_by_its_prefix_and_of_one_that_fails)
+{
+    lh::memory_store memory;
+    bool outage = false;
+    lh::faulty_store faulty{memory,
+                            [&](const lh::store_call&) { return outage ? lh::store_fault::lose_request : lh::store_fault::none; }};
+    std::vector<told> calls;
+    const auto note = [&](const lh::store_call& call, const lh::store_call_report& report) {
+        calls.push_back({call.operation, std::string{call.name}, std::string{call.owner}, call.token, call.time, report});
+    };
+    lh::hooked_store store{faulty, note};
+    std::error_code ec;
+    memory.try_acquire("jobs/a", "me", 10s, ec);
+    BOOST_TEST(store.list("jobs/", ec).size() == 1U);
+    BOOST_TEST(store.list("other/", ec).empty());
+    outage = true;
+    BOOST_TEST(store.list("jobs/", ec).empty());
+    BOOST_TEST(ec == lh::errc::store_unavailable);
+
+    BOOST_REQUIRE(calls.size() == 3U);
+    BOOST_TEST((calls[0].operation == lh::store_operation::list && calls[0].name == "jobs/" && calls[0].owner.empty()));
+    BOOST_TEST((calls[0].report.succeeded && !calls[0].report.error));
+    BOOST_TEST((calls[1].report.succeeded && !calls[1].report.error), "that there is nothing is an answer");
+    BOOST_TEST((!calls[2].report.succeeded && calls[2].report.error == lh::errc::store_unavailable));
+}
+
 BOOST_AUTO_TEST_CASE(many_go_together_and_the_hook_is_told_of_each)
 {
     scene s;

@@ -3,6 +3,7 @@
 
 #include "exit_code.hpp"
 #include "job_control.hpp"
+#include "keeper_machine.hpp"
 
 #include <leasehold/clock/steady_clock.hpp>
 
@@ -13,6 +14,7 @@
 #include <cstdint>
 #include <cstring>
 #include <string_view>
+#include <thread>
 #include <utility>
 
 #include <poll.h>
@@ -149,7 +151,7 @@ private:
         if (!message) {
             // Nobody is left to be the command's parent. It dies with the keeper where the system offers that; the rest of
             // its group doesn't.
-            if (group_ > 0) ::kill(-group_, SIGKILL);
+            if (group_ > 0) kill_group();
             end_ = command_end{.how = command_end::kind::keeper_gone};
             return;
         }
@@ -161,6 +163,17 @@ private:
         default: return;
         }
     }
+
+    // What SIGKILL does not end at once hangs in the kernel: it may write still, and the next holder must not have begun.
+    void kill_group() const
+    {
+        const auto now = [] { return leasehold::steady_clock{}.now(); };
+        const leasehold::time_point until = now() + keeper_machine::patience_with_killed;
+        ::kill(-group_, SIGKILL);
+        while (!group_is_empty() && now() < until) std::this_thread::sleep_for(keeper_machine::between_looks);
+    }
+
+    [[nodiscard]] bool group_is_empty() const noexcept { return ::kill(-group_, 0) != 0 && errno == ESRCH; }
 
     void ended(const wire_message& message)
     {

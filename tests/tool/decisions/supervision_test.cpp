@@ -14,11 +14,14 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <optional>
 #include <stop_token>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -39,11 +42,12 @@ struct supervision {
     std::vector<wire_message> told;
 };
 
-// With a keeper that is gone when it is first listened to.
-supervision supervise_with_fake_keeper(const running_term& term)
+// With a keeper that says no more than this, and is gone then.
+supervision supervise_with_fake_keeper(const running_term& term, const std::optional<wire_message>& says = {})
 {
     std::array<int, 2> ends{};
     BOOST_REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends.data()) == 0);
+    if (says) send(ends[1], *says);
     ::shutdown(ends[1], SHUT_WR);
     supervision seen;
     {
@@ -82,6 +86,15 @@ pid_t start_told_by(const keeper& by)
 {
     const auto message = by.receive();
     return message && message->what == word::started ? message->number : -1;
+}
+
+// A process in a group of its own, which is there until it is waited for, like one that finishes a write when it is killed.
+pid_t start_group()
+{
+    const pid_t process = ::fork();
+    ::setpgid(process, process);
+    while (process == 0) ::pause();
+    return process;
 }
 
 wire_message until(leasehold::time_point deadline) { return {word::until, 0, deadline.time_since_epoch().count()}; }
@@ -167,6 +180,29 @@ BOOST_AUTO_TEST_CASE(deadline_that_is_told_is_not_later_than_that_of_the_lease_w
     BOOST_TEST(has(seen.told, word::start));
     for (const wire_message& message : seen.told)
         if (message.what == word::until) BOOST_TEST(message.value <= deadline.time_since_epoch().count());
+}
+
+BOOST_AUTO_TEST_CASE(where_the_keeper_was_killed_it_is_over_when_the_group_is_gone_or_after_a_second)
+{
+    for (const bool goes : {true, false}) {
+        const pid_t command = start_group();
+        const running_term term{
+            .token = leasehold::fencing_token{7}, .lost = {}, .remaining = [] { return leasehold::duration{1h}; }, .on_lost = [] {}};
+        command_end end;
+        std::atomic<bool> over = false;
+        std::jthread supervising{[&] {
+            end = supervise_with_fake_keeper(term, wire_message{word::started, command}).end;
+            over = true;
+        }};
+        siginfo_t killed{};
+        BOOST_TEST(::waitid(P_PID, static_cast<id_t>(command), &killed, WEXITED | WNOWAIT) == 0);
+        BOOST_TEST(leasehold_test::throughout([&] { return !over; }, 100ms), "others of the group may be writing");
+        if (goes) ::waitpid(command, nullptr, 0);
+        supervising.join();
+        BOOST_TEST((end.how == command_end::kind::keeper_gone));
+        BOOST_TEST(killed.si_status == SIGKILL);
+        if (!goes) ::waitpid(command, nullptr, 0);
+    }
 }
 
 BOOST_AUTO_TEST_CASE(keeper_that_is_told_to_start_after_the_deadline_starts_nothing_until_there_is_another)

@@ -192,7 +192,8 @@ private:
         forget_what_was_told();
         if (child > 0) {
             ::setpgid(child, child);  // both do it, so that it is done, no matter which comes first
-            while (::read(report[0], &error, sizeof error) < 0 && errno == EINTR) {}
+            if (begins(child, report[0]))
+                while (::read(report[0], &error, sizeof error) < 0 && errno == EINTR) {}
         }
         ::close(report[0]);
         if (error != 0) {
@@ -204,6 +205,18 @@ private:
         signalled_ = false;
         counted_from_ = time_point::max();
         machine_.started(deadline_);
+    }
+
+    // Waits until it has begun, or could not. One that is stopped before that, as by Ctrl-Z, may never: its deadline comes all the same.
+    [[nodiscard]] bool begins(pid_t child, int report) const
+    {
+        pollfd told{report, POLLIN, 0};
+        while (::ppoll(&told, 1, nullptr, &while_waiting_) < 0) {
+            siginfo_t stopped{};
+            ::waitid(P_PID, static_cast<id_t>(child), &stopped, WSTOPPED | WNOHANG | WNOWAIT);
+            if (stopped.si_pid == child) return false;
+        }
+        return true;
     }
 
     void end_unstarted()

@@ -18,6 +18,7 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -222,6 +223,33 @@ BOOST_AUTO_TEST_CASE(keeper_that_is_told_to_start_after_the_deadline_starts_noth
     BOOST_TEST((end.what == word::ended));
     BOOST_TEST(end.number == 0, "what the late one was told is not told to the next");
     BOOST_TEST(end.value == of_its_own);
+}
+
+BOOST_AUTO_TEST_CASE(keeper_ends_a_command_that_was_stopped_before_it_had_begun)
+{
+    const command_plan plan = plan_of({"sleep", "60"});
+    std::array<int, 2> ends{};
+    BOOST_REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends.data()) == 0);
+    const std::string path = ::getenv("PATH");
+    std::string long_path;  // takes so long to search that the signal comes before the end of it
+    while (long_path.size() < 100'000) long_path += "x:";
+    ::setenv("PATH", (long_path + path).c_str(), 1);
+    const pid_t process = start_keeper(ends, plan);
+    ::setenv("PATH", path.c_str(), 1);
+    ::close(ends[1]);
+    bool ended = false;
+    {
+        const keeper by{ends[0]};
+        by.tell(until(now() + 1s));
+        by.tell({word::start, 0, 7});
+        const pid_t command = start_told_by(by);
+        ::kill(command, SIGSTOP);
+        ended = leasehold_test::eventually([command] { return ::kill(command, 0) != 0; });
+        BOOST_TEST(ended);
+        if (!ended) ::kill(command, SIGKILL);
+        BOOST_TEST(end_told_by(by).value == made_to_end);
+    }
+    ::waitpid(process, nullptr, 0);
 }
 
 // As that of a tool that is stopped, or hangs.

@@ -221,6 +221,7 @@ public:
         std::string published;
         bool begun = false;  // the count is agreed on
         bool replaced = false;  // it was no member for a while, and cannot be one: its name is another's, or held closed
+        bool waits_for_others = false;  // the last look went no further than to join again
         time_point next{};   // when to look again
         bool asked_to_go = false;  // by an operator, also if that was in an earlier membership
         std::uint64_t random;
@@ -480,7 +481,12 @@ private:
     {
         std::error_code ec;
         agree(s, false);
+        const fencing_token membership = s.member.guard().token();
         publish(s, stopping);
+        // After an outage many join again within a cycle. The first of them sees the others before it takes anything.
+        const bool comes_back = s.member.held() && s.member.guard().token() != membership && owned().empty();
+        s.waits_for_others = comes_back && !s.waits_for_others;
+        if (s.waits_for_others) return false;
         const std::vector<lease_record> records = list(ec);
         if (ec) {
             tell_failure("look", ec);

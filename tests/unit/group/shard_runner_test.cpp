@@ -3,6 +3,7 @@
 #include <leasehold/clock/manual_clock.hpp>
 #include <leasehold/group/shard_runner.hpp>
 #include <leasehold/group_member.hpp>
+#include <leasehold/store/forwarding_store.hpp>
 #include <leasehold/store/hooked_store.hpp>
 #include <leasehold/store/memory_store.hpp>
 
@@ -10,6 +11,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <exception>
@@ -19,6 +21,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -32,6 +35,37 @@ using runner_type = lh::group::shard_runner<memory_type, lh::manual_clock>;
 using job_type = runner_type::job_type;
 
 namespace {
+
+using works_type = std::map<std::size_t, std::shared_ptr<job_type>>;
+
+void end_what_is_to_end(runner_type& runner, works_type& works)
+{
+    for (const auto& work : std::exchange(works, {}))
+        if (work.second->shard->draining() || !work.second->shard->held())
+            runner.finished(*work.second, nullptr);
+        else
+            works.insert(work);
+}
+
+struct failing_store : lh::forwarding_store<memory_type, failing_store> {
+    using forwarding_store::forwarding_store;
+
+    template <class Make>
+    auto around(const lh::store_call&, std::error_code& ec, Make make) -> decltype(make())
+    {
+        if (!down) return make();
+        ec = lh::errc::store_unavailable;
+        return {};
+    }
+    std::vector<lh::lease_record> list(std::string_view prefix, std::error_code& ec)
+    {
+        if (!down) return forwarding_store::list(prefix, ec);
+        ec = lh::errc::store_unavailable;
+        return {};
+    }
+
+    std::atomic<bool> down{false};  // the library's threads read it, too
+};
 
 struct scene {
     lh::manual_clock clock;
@@ -50,7 +84,7 @@ struct scene {
                             }},
                        clock};
     std::optional<runner_type::session> session{std::in_place, runner};
-    std::map<std::size_t, std::shared_ptr<job_type>> works;
+    works_type works;
 
     void step()
     {
@@ -62,11 +96,7 @@ struct scene {
     {
         for (; time > 0s; time -= 1s) {
             step();
-            for (const auto& each : std::exchange(works, {}))
-                if (each.second->shard->draining() || !each.second->shard->held())
-                    runner.finished(*each.second, nullptr);
-                else
-                    works.insert(each);
+            end_what_is_to_end(runner, works);
             clock.advance(1s);
         }
     }
@@ -145,6 +175,98 @@ BOOST_AUTO_TEST_CASE(member_follows_a_resize_in_the_look_that_shows_it)
     clock.advance(3s);
     step();
     BOOST_TEST(runner.count() == 3U);
+}
+
+BOOST_AUTO_TEST_CASE(members_that_come_back_within_a_cycle_of_an_outage_share_evenly_without_a_move)
+{
+    runner_type other{store, "orders", 2, {.ttl = 9s, .id = "b"}, clock};
+    runner_type::session of_other{other};
+    works_type works_of_other;
+    const auto step_other = [&] {
+        other.step(of_other, false, [&](const std::shared_ptr<job_type>& job) { works_of_other[job->shard->index()] = job; });
+        end_what_is_to_end(other, works_of_other);
+    };
+    const auto both_step = [&](std::chrono::seconds time) {
+        for (; time > 0s; time -= 1s) {
+            step_other();
+            steps(1s);
+        }
+    };
+    both_step(9s);
+    BOOST_REQUIRE(runner.owned().size() == 1U);
+    BOOST_REQUIRE(other.owned().size() == 1U);
+    clock.advance(20s);  // all terms have run out
+    end_what_is_to_end(runner, works);
+    end_what_is_to_end(other, works_of_other);
+    steps(1s);
+    both_step(9s);
+    BOOST_TEST(runner.owned().size() == 1U);
+    BOOST_TEST(other.owned().size() == 1U);
+    BOOST_TEST(runner.statistics().taken == 2U, "one before and one after");
+    BOOST_TEST(other.statistics().taken == 2U);
+}
+
+BOOST_AUTO_TEST_CASE(member_that_comes_back_waits_for_others_also_while_its_lost_work_goes_on)
+{
+    steps(4s);
+    BOOST_REQUIRE(works.size() == 2U);
+    clock.advance(20s);
+    runner.finished(*works.at(0), nullptr);
+    step();
+    BOOST_TEST(runner.statistics().taken == 2U);
+    clock.advance(3s);
+    step();
+    BOOST_TEST(runner.statistics().taken == 3U);
+}
+
+BOOST_AUTO_TEST_CASE(member_that_has_tried_in_vain_to_join_again_waits_for_others_when_it_has)
+{
+    failing_store fails{store};
+    lh::group::shard_runner other{fails, "jobs", 2, {.ttl = 9s, .id = "a"}, clock};
+    decltype(other)::session of_other{other};
+    std::map<std::size_t, std::shared_ptr<decltype(other)::job_type>> works_of_other;
+    const auto step_other = [&] {
+        other.step(of_other, false, [&](const auto& job) { works_of_other[job->shard->index()] = job; });
+        clock.advance(3s);
+    };
+    for (int looks = 0; looks < 2; ++looks) step_other();
+    BOOST_REQUIRE(works_of_other.size() == 2U);
+    clock.advance(20s);
+    for (const auto& [shard, job] : works_of_other) other.finished(*job, nullptr);
+    fails.down = true;
+    step_other();
+    fails.down = false;
+    step_other();
+    BOOST_TEST(other.statistics().taken == 2U);
+    step_other();
+    BOOST_TEST(other.statistics().taken == 4U);
+    for (const auto& [shard, job] : works_of_other) other.finished(*job, nullptr);
+}
+
+BOOST_AUTO_TEST_CASE(member_that_comes_back_at_each_look_waits_for_others_once)
+{
+    step();
+    for (int looks = 0; looks < 2; ++looks) {
+        BOOST_TEST(runner.statistics().taken == 0U);
+        clock.advance(20s);
+        step();
+    }
+    BOOST_TEST(runner.statistics().taken == 2U);
+}
+
+BOOST_AUTO_TEST_CASE(member_that_has_lost_only_its_membership_waits_for_nobody)
+{
+    steps(4s);
+    BOOST_REQUIRE(works.size() == 2U);
+    BOOST_REQUIRE(store.force_release("orders/members/a"));
+    for (int seconds = 0; seconds < 4; ++seconds) clock.advance(1s);  // it learns so from a renewal
+    BOOST_REQUIRE(runner.owned().size() == 2U);
+    std::error_code ec;
+    BOOST_REQUIRE(runner.resize(3, ec).empty());
+    BOOST_REQUIRE(!store.inspect("orders/members/a", ec));
+    step();
+    BOOST_TEST(store.inspect("orders/members/a", ec).has_value());
+    BOOST_TEST(runner.owned().size() == 3U);
 }
 
 BOOST_AUTO_TEST_CASE(term_whose_work_has_ended_in_time_is_not_lost)

@@ -185,8 +185,9 @@ public:
 
     /// Changes the count for all members that live: they follow with their next look, and drain shards that are no more. If run() is not
     /// running here, they follow up to a ttl later. Programs that start from then on must give the new count. Does I/O.
-    /// The store keeps the count for three ttls after a member has last written it. If in that time no member lives but one that is cut
-    /// off since before the change, that one writes its own count when it is back: the change is undone.
+    /// The store keeps the count until the last member leaves, or for a day (at least three ttls) after a member that was killed has last
+    /// written it. If one that is cut off since before the change is the first one back after that, it writes its own count: the change is
+    /// undone.
     /// Throws std::system_error with errc::invalid_terms for a count of 0 or more than max_shards (4,096), or if the name belongs to
     /// something else; errc::held_closed if it is held closed; store_error when the store fails: then the count may have changed or not.
     template <std::integral Count>

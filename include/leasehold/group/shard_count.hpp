@@ -15,6 +15,7 @@
 #include <leasehold/store/concept.hpp>
 #include <leasehold/time_point.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <optional>
@@ -22,11 +23,15 @@
 #include <string_view>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 namespace leasehold::inline v0::group {
 
 // The record of how many shards there are, on which all members agree: a lease of the group's bare name, whose owner is the count, in
 // words. A member with the same count is granted it at once, because the owner is the same.
+//
+// The store keeps it longer than its members rely on it. Otherwise it would run out in an outage, and the first one back would decide for
+// all. The last member that leaves removes it.
 //
 // Who owns a shard does not depend on it. One thread at a time.
 template <lease_store Store>
@@ -46,7 +51,7 @@ public:
         ec.clear();
         if (!in_any_case && !machine_.due(now, ttl_)) return std::nullopt;
         for (int attempt = 0; attempt < most_attempts; ++attempt) {
-            const acquire_result result = write(count_text(count_), detail::count_machine::record_ttl(ttl_), ec);
+            const acquire_result result = write(count_text(count_), kept_for(), ec);
             if (ec) return std::nullopt;
             if (result.granted()) {
                 machine_.written(now, ttl_);
@@ -84,7 +89,7 @@ public:
             if (mine.granted()) {
                 store_.release(name_, old, mine.token, duration::zero(), ec);
                 if (ec) return;
-                const acquire_result result = write(count_text(count), detail::count_machine::record_ttl(ttl_), ec);
+                const acquire_result result = write(count_text(count), kept_for(), ec);
                 if (ec) return;
                 if (result.granted()) {
                     follow(count);
@@ -110,10 +115,26 @@ public:
         ec = errc::store_conflict;
     }
 
+    // Removes the record if it says this count, and no member is left; `leaver` owned the row of the one that has left.
+    void remove_if_unused(std::size_t count, std::string_view leaver, std::error_code& ec)
+    {
+        const std::vector<lease_record> members = store_.list(members_of(name_), ec);
+        const auto is_left = [&](const lease_record& member) { return member.owner != leaver && words_in(member.data); };
+        if (ec || std::ranges::any_of(members, is_left)) return;
+        const std::string text = count_text(count);
+        const acquire_result mine = write(text, ttl_, ec);
+        if (!ec && mine.granted()) store_.release(name_, text, mine.token, duration::zero(), ec);
+    }
+
     // Says what agree() or replace() has found instead of this count, whose it is, and what to do. Does I/O.
     [[nodiscard]] std::string disagreement() const { return disagrees_ ? disagreement_with(*disagrees_) : std::string{}; }
 
 private:
+    [[nodiscard]] duration kept_for() const noexcept
+    {
+        return std::max<duration>(detail::count_machine::record_ttl(ttl_), std::chrono::hours{24});
+    }
+
     // Nobody waits for the record; and all members have it, of whom one alone could be the one to wake others.
     acquire_result write(std::string_view count, duration ttl, std::error_code& ec)
     {
@@ -131,8 +152,10 @@ private:
                    ": the name keeps the record of the count. Give one of the two another name";
         return here + "the store's record of that name says '" + detail::printable(other.owner) +
                "'" + who_has(*count_in(other.owner)) +
-               ": all members must agree on the count. Give the same count, or change it with resize(); or end all members, and wait " +
-               std::to_string(std::chrono::ceil<std::chrono::seconds>(other.remaining).count()) + " s until their record has run out";
+               ": all members must agree on the count. Give the same count, change it with resize(), or end all members: the last one that "
+               "leaves removes the record. If they were killed, remove it with 'leasehold release " +
+               detail::printable(name_) + " --force', or wait " +
+               std::to_string(std::chrono::ceil<std::chrono::seconds>(other.remaining).count()) + " s until it has run out";
     }
 
     // Names the members that have that count, as in ", as do the members 'a', 'b', 'c' and 2 more".

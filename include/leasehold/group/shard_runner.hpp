@@ -386,10 +386,13 @@ private:
         return {};
     }
 
+    // A failure is not reported.
     void leave(session& s)
     {
-        std::error_code ignored;
-        s.member.leave(ignored);
+        const bool was_seen = s.begun && s.member.held();
+        std::error_code ec;
+        s.member.leave(ec);
+        if (!ec && was_seen) detail::catch_into(ec, [&] { s.count.remove_if_unused(this->count(), s.member.owner(), ec); });
     }
 
     // Ends the terms of those whose work has ended, in one call, and tells the machine of those that are lost.

@@ -67,6 +67,18 @@ struct failing_store : lh::forwarding_store<memory_type, failing_store> {
     std::atomic<bool> down{false};  // the library's threads read it, too
 };
 
+// Each list is the one before.
+struct lagging_store : lh::forwarding_store<memory_type, lagging_store> {
+    using forwarding_store::forwarding_store;
+
+    std::vector<lh::lease_record> list(std::string_view prefix, std::error_code& ec)
+    {
+        return std::exchange(latest, forwarding_store::list(prefix, ec));
+    }
+
+    std::vector<lh::lease_record> latest;
+};
+
 struct scene {
     lh::manual_clock clock;
     memory_type store{clock};
@@ -175,6 +187,87 @@ BOOST_AUTO_TEST_CASE(member_follows_a_resize_in_the_look_that_shows_it)
     clock.advance(3s);
     step();
     BOOST_TEST(runner.count() == 3U);
+}
+
+BOOST_AUTO_TEST_CASE(member_with_another_count_that_is_the_first_after_an_outage_is_refused)
+{
+    steps(9s);
+    clock.advance(23h);
+    runner_type other{store, "orders", 3, {.ttl = 9s, .id = "b"}, clock};
+    runner_type::session of_other{other};
+    const auto refused = other.step(of_other, false, [](const std::shared_ptr<job_type>&) {});
+    BOOST_TEST(refused.over);
+    BOOST_TEST((refused.refusal == lh::errc::invalid_terms));
+    steps(9s);
+    BOOST_TEST(runner.count() == 2U);
+}
+
+BOOST_AUTO_TEST_CASE(last_member_that_leaves_removes_the_record_of_the_count)
+{
+    std::error_code ec;
+    runner_type other{store, "orders", 2, {.ttl = 9s, .id = "b"}, clock};
+    runner_type::session of_other{other};
+    const lh::group_member router{store, "orders", lh::member_options{.ttl = 1h, .id = "router"}, clock};
+    step();
+    const auto no_work = [](const std::shared_ptr<job_type>&) {};
+    BOOST_REQUIRE(!other.step(of_other, false, no_work).over);
+    BOOST_REQUIRE(other.step(of_other, true, no_work).over);
+    BOOST_TEST(store.inspect("orders", ec).has_value());
+    BOOST_REQUIRE(runner.step(*session, true, no_work).over);
+    BOOST_TEST(!store.inspect("orders", ec));
+}
+
+BOOST_AUTO_TEST_CASE(member_that_is_resized_before_it_leaves_removes_the_record_of_the_new_count)
+{
+    std::error_code ec;
+    step();
+    BOOST_REQUIRE(runner.resize(3, ec).empty());
+    BOOST_REQUIRE(runner.step(*session, true, [](const std::shared_ptr<job_type>&) {}).over);
+    BOOST_TEST(!store.inspect("orders", ec));
+}
+
+BOOST_AUTO_TEST_CASE(last_member_that_leaves_removes_the_record_of_the_count_though_the_list_still_shows_it)
+{
+    std::error_code ec;
+    lagging_store lags{store};
+    lh::group::shard_runner other{lags, "jobs", 2, {.ttl = 9s, .id = "a"}, clock};
+    decltype(other)::session of_other{other};
+    other.pause(true);  // so that it has nothing to drain
+    const auto no_work = [](const auto&) {};
+    for (int looks = 0; looks < 2; ++looks) {
+        BOOST_REQUIRE(!other.step(of_other, false, no_work).over);
+        clock.advance(3s);
+    }
+    BOOST_REQUIRE(lags.latest.size() == 1U);
+    BOOST_REQUIRE(other.step(of_other, true, no_work).over);
+    BOOST_TEST(!store.inspect("jobs", ec));
+}
+
+BOOST_AUTO_TEST_CASE(count_of_members_that_were_killed_is_kept_for_a_day_and_who_is_refused_is_told_what_to_do)
+{
+    steps(9s);
+    session.reset();  // which does not leave as a member does that is stopped
+    const auto refusal_of_other = [&] {
+        runner_type other{store, "orders", 3, {.ttl = 9s, .id = "b"}, clock};
+        runner_type::session of_other{other};
+        const auto first = other.step(of_other, false, [](const std::shared_ptr<job_type>&) {});
+        std::string words;
+        try {
+            other.raise_if(first.refusal);
+        }
+        catch (const std::system_error& e) {
+            words = e.what();
+        }
+        return words;
+    };
+    clock.advance(1h);
+    for (int attempts = 0; attempts < 2; ++attempts) {
+        const std::string said = refusal_of_other();
+        BOOST_TEST(said.find("If they were killed, remove it with 'leasehold release orders --force', or wait ") != std::string::npos,
+                   said);
+    }
+    clock.advance(23h);
+    BOOST_TEST(refusal_of_other() == "");
 }
 
 BOOST_AUTO_TEST_CASE(members_that_come_back_within_a_cycle_of_an_outage_share_evenly_without_a_move)

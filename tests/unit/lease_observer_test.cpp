@@ -15,6 +15,7 @@
 #include <stdexcept>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -75,6 +76,19 @@ struct listing_counter : lh::forwarding_store<memory_type, listing_counter> {
     std::atomic<int> lists{0}, inspections{0};
 };
 
+// Shows an earlier record every other time, as a balancer over copies does of which one lags.
+struct lagging_store : lh::forwarding_store<memory_type, lagging_store> {
+    using forwarding_store::forwarding_store;
+
+    std::optional<lh::lease_record> inspect(std::string_view name, std::error_code& ec)
+    {
+        return earlier && looks++ % 2 == 1 ? earlier : forwarding_store::inspect(name, ec);
+    }
+
+    std::optional<lh::lease_record> earlier;
+    std::atomic<int> looks{0};
+};
+
 struct scene {
     lh::manual_clock clock;
     memory_type store{clock};
@@ -107,6 +121,20 @@ static_assert(adds_nothing<lh::group_observer<memory_type>, std::vector<lh::memb
 }  // namespace
 
 BOOST_FIXTURE_TEST_SUITE(lease_observer_test, scene)
+
+BOOST_AUTO_TEST_CASE(look_at_a_copy_that_lags_tells_nothing)
+{
+    lagging_store lags{store};
+    const auto earlier = store.try_acquire("job", "a", 1h, ec);
+    lags.earlier = store.inspect("job", ec);
+    BOOST_REQUIRE(store.release("job", "a", earlier.token, {}, ec));
+    BOOST_REQUIRE(store.try_acquire("job", "b", 1h, ec).granted());
+    const lh::lease_observer watch{lags, "job", tell(), lh::observer_options{.every = 500ms}, clock};
+    for (int step = 0; step < 100 && !eventually([&] { return lags.looks >= 4; }, 5ms, 1ms); ++step) clock.advance(500ms);
+    BOOST_TEST(lags.looks >= 4);
+    BOOST_TEST((told.all() == texts{"acquired job b"}));
+    BOOST_TEST(watch.current()->owner == "b");
+}
 
 BOOST_AUTO_TEST_CASE(each_change_is_told_in_order)
 {

@@ -2,6 +2,7 @@
 #ifndef LEASEHOLD_DETAIL_LEASE_CHANGES_HPP
 #define LEASEHOLD_DETAIL_LEASE_CHANGES_HPP
 
+#include <leasehold/duration.hpp>
 #include <leasehold/lease_change.hpp>
 #include <leasehold/lease_record.hpp>
 #include <leasehold/time_point.hpp>
@@ -19,11 +20,54 @@ struct look_times {
     time_point now;     // the later look was answered
 };
 
+// Tokens of a name only grow. So a look that shows a smaller one is older than what is known, as from a copy of the database that lags.
+// What is known stands, for as long as it was to last: in a table that was restored tokens may begin anew.
+template <class Record>
+void keep_if_newer(const Record& known, Record& seen, duration since_known)
+{
+    if (seen.token >= known.token || known.remaining <= since_known) return;
+    seen = known;
+    seen.remaining -= since_known;
+}
+
+template <class Record>
+void keep_newer(const std::optional<Record>& known, std::optional<Record>& seen, duration since_known)
+{
+    if (known && seen) keep_if_newer(*known, *seen, since_known);
+}
+
+// What tells a record from the others of one look.
+template <class Record>
+const std::string& key_of(const Record& record) noexcept
+{
+    if constexpr (requires { record.name; })
+        return record.name;
+    else
+        return record.id;
+}
+
+// Both are sorted by these keys.
+template <class Record>
+void keep_newer(const std::vector<Record>& known, std::vector<Record>& seen, duration since_known)
+{
+    auto earlier = known.begin();
+    for (Record& record : seen) {
+        while (earlier != known.end() && key_of(*earlier) < key_of(record)) ++earlier;
+        if (earlier != known.end() && key_of(*earlier) == key_of(record)) keep_if_newer(*earlier, record, since_known);
+    }
+}
+
 // What an observer knows: what its latest successful look found, and when that look was sent.
 template <class Seen>
 struct latest_look {
     Seen found{};
     std::optional<time_point> sent{};
+
+    // Puts what is known in the place of what is older in `later`.
+    void leave_out_older(Seen& later, time_point then_sent) const
+    {
+        if (sent) keep_newer(found, later, then_sent - *sent);
+    }
 
     // The changes that a look tells which found `later`. An end counts from when the look before was sent, which is before its answer.
     template <class Change>

@@ -105,6 +105,7 @@ private:
         const time_point sent = clock_.now();
         Seen found = look_(ec);
         if (ec) return;
+        latest_.leave_out_older(found, sent);
         const std::vector<Change> changes = latest_.changes_to(found, sent, clock_.now(), compare_);
         std::list<Change> to_feed{changes.begin(), changes.end()};  // before the look counts: without memory, the next one tells of them
         {

@@ -2,6 +2,7 @@
 // What two looks at a name tell.
 #include <leasehold/detail/hold_text.hpp>
 #include <leasehold/detail/lease_changes.hpp>
+#include <leasehold/member_record.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -129,6 +130,40 @@ BOOST_AUTO_TEST_CASE(of_many_names_each_is_compared_with_itself)
     BOOST_TEST(told(before, after) == "data_changed a1;released b2;acquired c4;taken_over d5;acquired e6;");
     BOOST_TEST(told(records{}, before) == "acquired a1;acquired b2;acquired d3;");
     BOOST_TEST(told(before, records{}) == "released a1;released b2;released d3;");
+}
+
+BOOST_AUTO_TEST_CASE(look_that_is_older_than_what_is_known_is_no_news)
+{
+    lh::detail::latest_look<record_type> latest;
+    const lh::time_point first{1h};
+    const auto look = [&](record_type found, lh::duration sent) {
+        latest.leave_out_older(found, first + sent);
+        const auto changes = latest.changes_to(found, first + sent, first + sent, &lh::detail::lease_changes);
+        latest.replace_by(found, first + sent);
+        return changes.empty() ? std::string{"nothing"} : std::string{to_string(changes.front().kind)};
+    };
+    BOOST_TEST(look(held("a", 4), 0s) == "acquired");
+    BOOST_TEST(look(held("b", 5), 1s) == "taken_over");
+    BOOST_TEST(look(held("a", 4), 2s) == "nothing");
+    BOOST_TEST((latest.found->token == lh::fencing_token{5} && latest.found->remaining == 9s));
+    BOOST_TEST(look(held("b", 5), 3s) == "nothing");
+    BOOST_TEST(look(held("a", 4), 4s) == "nothing");
+    BOOST_TEST(look(free_name, 13s) == "expired", "its end counts from the look that has shown it");
+    BOOST_TEST(look(held("b", 5), 20s) == "acquired");
+    BOOST_TEST(look(held("c", 1), 30s) == "taken_over", "tokens have begun anew");
+}
+
+BOOST_AUTO_TEST_CASE(of_many_names_each_is_known_by_its_own_token)
+{
+    using records = std::vector<lh::lease_record>;
+    const records known{*held("b", 2, "", "a"), *held("b", 9, "", "c"), *held("b", 1, "", "d")};
+    records seen{*held("a", 1, "", "a"), *held("a", 1, "", "b"), *held("a", 1, "", "c"), *held("c", 2, "", "d"), *held("c", 1, "", "e")};
+    lh::detail::keep_newer(known, seen, 1s);
+    BOOST_TEST(told(known, seen) == "acquired b1;taken_over d2;acquired e1;");
+    const std::vector<lh::member_record> members{{"a", "", "o", lh::fencing_token{2}, 2s}};
+    std::vector<lh::member_record> later{{"a", "", "o", lh::fencing_token{1}, 2s}};
+    lh::detail::keep_newer(members, later, 1s);
+    BOOST_TEST((later.front().token == lh::fencing_token{2}));
 }
 
 BOOST_AUTO_TEST_CASE(kinds_have_names)

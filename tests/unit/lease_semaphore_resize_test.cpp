@@ -280,6 +280,41 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(count_of_a_name_that_is_held_closed_is_refused_wit
     BOOST_TEST(semaphore.count() == 8U);
 }
 
+// A process that was idle while the record of its change ran out.
+BOOST_AUTO_TEST_CASE_TEMPLATE(permits_of_a_name_that_is_held_closed_are_busy_where_the_count_was_becoming_smaller, Store, both_stores)
+{
+    scene<Store> s;
+    auto semaphore = s.semaphore(8), other = s.semaphore(8);
+    auto eight = take(other, 8);
+    semaphore.resize(4);
+    BOOST_TEST(record_of(s) == "4 permits, was 8, change 1");
+    eight.clear();
+    s.clock.advance(300s);
+    s.store.leases.hold("licences", 1h, "audit");
+    std::error_code ec;
+    BOOST_TEST(is_empty(semaphore.try_acquire(ec)));
+    BOOST_TEST(!ec);
+    BOOST_TEST(is_empty(semaphore.try_acquire(2, ec)));
+    BOOST_TEST(!ec);
+    s.store.leases.unhold("licences");
+    BOOST_TEST(take_all(semaphore).size() == 4U);
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(process_that_was_idle_while_others_made_the_smaller_count_final_goes_on_with_it, Store, both_stores)
+{
+    scene<Store> s;
+    auto idle = s.semaphore(8), other = s.semaphore(8);
+    auto eight = take(other, 8);
+    idle.resize(4);
+    eight.clear();
+    for (int i = 0; i < 8; ++i) {
+        s.clock.advance(9s);
+        static_cast<void>(other.try_acquire());
+    }
+    BOOST_TEST(record_of(s) == "4 permits, change 2");
+    BOOST_TEST(take_all(idle).size() == 4U);
+}
+
 BOOST_AUTO_TEST_CASE(count_that_cannot_be_is_refused_before_any_call)
 {
     scene<scripted_store> s;

@@ -180,11 +180,12 @@ public:
         return !due(ttl) || write_record(ttl, ec);
     }
 
-    // Before attempts: while the count becomes smaller, closes what has come free. False: there is an error.
+    // Before attempts: while the count becomes smaller, closes what has come free. False: there is an error. A name that is held closed
+    // is none: the attempts find everything busy.
     bool settle(duration ttl, std::error_code& ec)
     {
         ec.clear();
-        if (agreed().changing()) settle(ttl, false, ec);
+        if (agreed().changing() && agree(ttl, ec)) settle(ttl, false, ec);
         return !ec;
     }
 
@@ -229,7 +230,7 @@ public:
         seen_counts seen;
         for (int attempt = 0; attempt < 3 * most_attempts; ++attempt) {
             if (try_resize(to, ttl, seen, ec) || ec) {
-                if (!ec && agreed().changing()) settle(ttl, true, ec);
+                if (!ec) settle(ttl, true, ec);
                 waiting::released(this->underlying(), names_.name);
                 return;
             }
@@ -448,6 +449,7 @@ private:
     void settle(duration ttl, bool whole, std::error_code& ec)
     {
         const agreed_count now = agreed();
+        if (!now.changing()) return;
         const found_counts found = look(ec);
         if (ec) return;
         if (!found.of_record || !(*found.of_record == now) || found.note_ahead()) return static_cast<void>(write_record(ttl, ec));

@@ -301,6 +301,21 @@ BOOST_FIXTURE_TEST_CASE(first_of_the_line_keeps_the_permits_for_itself_while_it_
     }
 }
 
+BOOST_FIXTURE_TEST_CASE(wait_for_more_permits_than_are_left_keeps_the_permits_no_longer, scene)
+{
+    lh::lease_semaphore semaphore{store, "licences", 4, 30s, clock}, other{store, "licences", 4, 30s, clock};
+    taken_by_another("licences/0");
+    taken_by_another("licences/1");
+    std::error_code ec;
+    std::jthread waits{[&] { static_cast<void>(semaphore.acquire(3, std::stop_token{}, ec)); }};
+    BOOST_TEST(eventually([&] { return kept_by() == semaphore.owner(); }));
+    other.resize(2);
+    BOOST_TEST(come_to(0));
+    waits.join();
+    BOOST_TEST(ec == lh::errc::invalid_terms);
+    BOOST_TEST(kept_by() == "");
+}
+
 BOOST_FIXTURE_TEST_CASE(first_of_the_line_keeps_nothing_for_itself_while_it_waits_for_one, scene)
 {
     lh::lease_semaphore semaphore{store, "licences", 1, 30s, clock};

@@ -6,6 +6,7 @@
 #include <leasehold/detail/permit_search.hpp>
 #include <leasehold/detail/place_in_line.hpp>
 #include <leasehold/duration.hpp>
+#include <leasehold/error.hpp>
 #include <leasehold/store/concept.hpp>
 #include <leasehold/time_point.hpp>
 #include <leasehold/waiting/ticket_limit.hpp>
@@ -157,7 +158,7 @@ public:
         ec.clear();
         result outcome = attempt_in_turn(how, ec);
         // A release would take another call's time during an outage, and would replace what the store says of the failure.
-        if (ec) Pool::let_run_out(kept_);
+        if (is_outage(ec)) Pool::let_run_out(kept_);
         return outcome;
     }
 
@@ -174,6 +175,11 @@ public:
 private:
     static constexpr bool has_order = ordered_store<typename Pool::counted_type>;
     static constexpr duration between_tries = std::chrono::milliseconds{250};
+
+    static bool is_outage(const std::error_code& ec) noexcept
+    {
+        return ec == errc::store_unavailable || ec == errc::store_timeout || ec == errc::store_failure;
+    }
 
     result attempt_in_turn(waiting::wait_action how, std::error_code& ec)
     {

@@ -19,6 +19,7 @@
 #include <string_view>
 #include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace lease_semaphore_failures_test {
@@ -146,6 +147,35 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(other_count_that_runs_out_before_the_look_is_in_no
     std::error_code ec;
     BOOST_TEST(is_held(five.try_acquire(ec)));
     BOOST_TEST(!ec);
+}
+
+// A record is then over sooner than it seems.
+BOOST_AUTO_TEST_CASE(record_that_was_read_while_the_stores_clock_was_behind_is_believed_in_no_longer_than_any_other)
+{
+    struct store_set_back_for_a_look : scripted_store {
+        using scripted_store::scripted_store;
+        bool is_behind = false;
+        std::optional<lh::lease_record> inspect(std::string_view name, std::error_code& ec)
+        {
+            auto record = scripted_store::inspect(name, ec);
+            if (record && std::exchange(is_behind, false)) record->remaining += 1h;
+            return record;
+        }
+    };
+    lh::manual_clock clock;
+    store_set_back_for_a_look store{clock};
+    lh::lease_semaphore writer{store, "licences", 5, 30s, clock}, reader{store, "licences", 5, 30s, clock};
+    BOOST_TEST(is_held(writer.try_acquire()));
+    store.is_behind = true;
+    BOOST_TEST(is_held(reader.try_acquire()));
+    BOOST_TEST(!store.is_behind);
+    clock.advance(100s);
+    lh::lease_semaphore four{store, "licences", 4, 30s, clock};
+    const auto permit = four.try_acquire();
+    BOOST_TEST(permit.held());
+    std::error_code ec;
+    BOOST_TEST(is_empty(reader.try_acquire(ec)));
+    BOOST_TEST(ec == lh::errc::invalid_terms);
 }
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(guard_of_an_attempt_that_failed_has_no_index, Store, both_stores)

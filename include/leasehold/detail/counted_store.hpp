@@ -738,7 +738,8 @@ private:
         const count_verdict verdict = verdict_on(own, *found.of_record, sent);
         if (verdict == count_verdict::follow) {
             follow(own, *found.of_record);
-            know(*found.of_record, found.record->token, sent, found.record->remaining);
+            // No longer than this process would have written it: the database's clock may be behind for now, and be set right.
+            know(*found.of_record, found.record->token, sent, std::min(found.record->remaining, count_machine::record_ttl(ttl)));
         } else if (verdict == count_verdict::refuse) {
             refuse(disagreement_with(*found.record), ec);
         } else if (const agreed_count again = restored(own, *found.of_record); change_record(found, again, ttl, ec)) {

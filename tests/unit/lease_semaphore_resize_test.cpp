@@ -246,6 +246,22 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(semaphore_without_a_record_is_resized_for_those_th
     BOOST_TEST(take_all(idle).size() == 6U, "it has agreed on the count before, so it follows");
 }
 
+BOOST_AUTO_TEST_CASE_TEMPLATE(process_that_followed_a_change_that_is_forgotten_agrees_with_those_that_come, Store, both_stores)
+{
+    scene<Store> s;
+    auto idle = s.semaphore(5), other = s.semaphore(5);
+    BOOST_TEST(is_held(idle.try_acquire()));
+    other.resize(8);
+    s.clock.advance(300ms);
+    BOOST_TEST(take_all(idle).size() == 8U);
+    s.clock.advance(1h);
+    auto fresh = s.semaphore(5);
+    const auto permit = fresh.try_acquire();
+    BOOST_TEST(permit.held());
+    BOOST_TEST(take_all(idle).size() == 4U);
+    BOOST_TEST(idle.count() == 5U);
+}
+
 BOOST_AUTO_TEST_CASE_TEMPLATE(name_of_somebody_else_is_never_taken_over, Store, both_stores)
 {
     scene<Store> s;

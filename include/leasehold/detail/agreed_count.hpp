@@ -98,6 +98,7 @@ struct count_stance {
     bool agreed = false;   // it has found or written its own count in the record before
     bool lasts = false;    // and the record that it has written should still be there
     bool follows = false;  // its option: it takes whatever count there is
+    std::size_t made = 0;  // the count that it was made with, before it followed any change
 };
 
 // A pure function of what is known. `found` differs from the own count.
@@ -111,7 +112,8 @@ inline count_verdict judge(const count_stance& here, const agreed_count& found) 
         if (here.lasts && here.own.change > found.change) return count_verdict::restore;
     }
     const bool same = found.count == here.own.count;
-    return same || here.follows ? count_verdict::follow : count_verdict::refuse;
+    const bool begins_again = !here.lasts && found.count == here.made;  // its permits have ended, and the change is forgotten
+    return same || here.follows || begins_again ? count_verdict::follow : count_verdict::refuse;
 }
 
 // The own count, to be written again as a new change, which gives back all permits that anybody may hold now.

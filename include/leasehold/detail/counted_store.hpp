@@ -715,7 +715,8 @@ private:
     {
         const std::lock_guard lock{mutex_};
         // If another thread has followed a change meanwhile, this one looks again.
-        return own_ == own && !(own == found) ? judge({own, agreed_, machine_.lasts(now), follows_}, found) : count_verdict::follow;
+        if (!(own_ == own) || own == found) return count_verdict::follow;
+        return judge({own, agreed_, machine_.lasts(now), follows_, names_.count}, found);
     }
 
     // False: somebody else has written it meanwhile, or there is an error.

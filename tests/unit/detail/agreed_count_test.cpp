@@ -111,4 +111,13 @@ BOOST_AUTO_TEST_CASE(record_that_fell_back_behind_a_change_is_written_again)
     BOOST_TEST((judge(long_ago, {4, 0, 0}) == count_verdict::follow));
 }
 
+BOOST_AUTO_TEST_CASE(process_that_followed_a_change_long_ago_takes_the_count_that_it_was_made_with)
+{
+    count_stance followed{.own = {8, 0, 1}, .agreed = true, .made = 5};
+    BOOST_TEST((judge(followed, {5, 0, 0}) == count_verdict::follow));
+    BOOST_TEST((judge(followed, {6, 0, 0}) == count_verdict::refuse));
+    followed.lasts = true;
+    BOOST_TEST((judge(followed, {5, 0, 0}) == count_verdict::restore), "it may hold a permit above five");
+}
+
 BOOST_AUTO_TEST_SUITE_END()

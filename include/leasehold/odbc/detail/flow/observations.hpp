@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <list>
 #include <mutex>
 #include <random>
@@ -20,6 +21,8 @@ namespace leasehold::inline v0::odbc::detail {
 
 // Most names that a store watches at a time, those it holds itself among them.
 inline constexpr std::size_t max_observations = 65'536;
+// Most names that are passed over at a time in the search for one that makes room.
+inline constexpr std::size_t max_passed_over = 16;
 
 // A row as it was seen. Its version is another one after every write, drawn at random, and so never comes back.
 struct observed_row {
@@ -110,20 +113,31 @@ private:
         if (found == by_name_.end() || found->second->row.token != token) return nullptr;
         found->second->row.version = version;
         found->second->since = found->second->last_look = now;
+        in_use_.splice(in_use_.begin(), in_use_, found->second);
         return &*found->second;
     }
 
-    // When there is no room, for a name that nobody has asked about for longer than its ttl; else it isn't noted and will be
-    // looked at for the first time again: those that are noted come to their end, which makes room.
+    // Removes a name that nobody has asked about for longer than its ttl. Names at the end of the list that are within theirs, as a hold is
+    // for years, go to the front: the next search begins behind them.
+    bool make_room(time_point now)
+    {
+        for (std::size_t passed = 0; passed < max_passed_over && !in_use_.empty(); ++passed) {
+            const auto oldest = std::prev(in_use_.end());
+            if (now - oldest->last_look > oldest->row.ttl) {
+                by_name_.erase(oldest->name);
+                in_use_.erase(oldest);
+                return true;
+            }
+            in_use_.splice(in_use_.begin(), in_use_, oldest);
+        }
+        return false;
+    }
+
+    // A name that finds no room isn't noted and will be looked at for the first time again: those that are noted come to their end, which
+    // makes room.
     void note(std::string_view name, const observed_row& row, time_point now)
     {
-        if (by_name_.size() >= most_) {
-            if (in_use_.empty()) return;
-            const entry& oldest = in_use_.back();
-            if (now - oldest.last_look <= oldest.row.ttl) return;
-            by_name_.erase(oldest.name);
-            in_use_.pop_back();
-        }
+        if (by_name_.size() >= most_ && !make_room(now)) return;
         std::list<entry> added;
         added.push_front({std::string{name}, row, now, now});
         by_name_.emplace(added.front().name, added.begin());
@@ -132,7 +146,7 @@ private:
 
     const std::size_t most_;
     mutable std::mutex mutex_;
-    std::list<entry> in_use_;  // those looked at last first
+    std::list<entry> in_use_;  // those looked at, written or passed over last first
     std::unordered_map<std::string_view, std::list<entry>::iterator> by_name_;  // its keys are the entries' names
 };
 

@@ -14,6 +14,7 @@
 BOOST_AUTO_TEST_SUITE(observations_test)
 
 namespace lh = leasehold;
+using lh::odbc::detail::max_passed_over;
 using lh::odbc::detail::observations;
 using lh::odbc::detail::observed_row;
 using namespace std::chrono_literals;
@@ -119,6 +120,33 @@ BOOST_AUTO_TEST_CASE(room_is_made_by_the_name_whose_last_look_is_the_oldest_and_
     BOOST_TEST(seen.left_of("old", row, start + 13s) == 10s);  // not noted: the others were asked about since
     BOOST_TEST(seen.left_of("old", row, start + 14s) == 10s);
     BOOST_TEST(seen.size() == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(terms_that_are_only_renewed_keep_no_room_from_the_others)
+{
+    observations seen{max_passed_over + 1};
+    const observed_row row{.token = 1, .version = 5, .ttl = 10s};
+    for (std::size_t i = 0; i < max_passed_over; ++i) BOOST_TEST(seen.left_of("held " + std::to_string(i), row, start) == 10s);
+    BOOST_TEST(seen.left_of("old", row, start + 1s) == 10s);
+    for (lh::time_point at = start + 5s; at <= start + 60s; at += 5s)
+        for (std::size_t i = 0; i < max_passed_over; ++i) seen.renewed("held " + std::to_string(i), 1, 5, 10s, at);
+    BOOST_TEST(seen.left_of("new", row, start + 60s) == 10s);
+    BOOST_TEST(seen.left_of("new", row, start + 61s) == 9s);
+}
+
+BOOST_AUTO_TEST_CASE(names_with_a_long_ttl_keep_no_room_from_the_others)
+{
+    observations seen{max_passed_over + 1};
+    for (std::size_t i = 0; i < max_passed_over; ++i) {
+        const observed_row held_closed{.token = 1, .version = 5, .ttl = 1000h};
+        BOOST_TEST(seen.left_of(std::to_string(i), held_closed, start) == 1000h);
+    }
+    const observed_row row{.token = 1, .version = 5, .ttl = 10s};
+    BOOST_TEST(seen.left_of("old", row, start + 1s) == 10s);
+    BOOST_TEST(seen.left_of("new", row, start + 60s) == 10s);  // not noted yet: the search has passed over the others
+    BOOST_TEST(seen.left_of("new", row, start + 61s) == 10s);
+    BOOST_TEST(seen.left_of("new", row, start + 62s) == 9s);
+    BOOST_TEST(seen.size() == max_passed_over + 1);
 }
 
 BOOST_AUTO_TEST_CASE(each_name_makes_room_once)

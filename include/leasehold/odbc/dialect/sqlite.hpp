@@ -122,8 +122,9 @@ private:
     {
         many_attempts_sql a;
         a.most = 256;
-        a.read = "select {token}, case when {live} then 1 when {unreleased} then 0 else -1 end, {remaining}, {owner}, {name} from {table}"
-                 " where {name} in (:each_name)";
+        // A row without an owner is released, too: its min_hold is over.
+        a.read = "select {token}, case when {live} then 1 when {unreleased} and {owner} <> '' then 0 else -1 end, {remaining}, {owner},"
+                 " {name} from {table} where {name} in (:each_name)";
         a.take = "insert into {table} ({name}, {owner}, {token}, {expires_at}) select column1, column2, column3, :later_ms"
                  " from (values ('', '', 0){each , (:nth_name, :nth_owner, :nth_token)}) where column1 <> ''"
                  " and exists (select 1 from {table} where {name} = column1)"

@@ -96,13 +96,20 @@ public:
         return unseen;
     }
 
-    // Busy only if the term is another owner's. A released name is free: no fence of it can be open, since its release took the write lock.
+    // Busy only if the term is another owner's. A name that was released, or whose min_hold is over, is free: no fence of it can be open,
+    // since its release took the write lock. Where terms end by observation there are no fences.
     bool read_as_busy(session& on) override
     {
         connection& db = on.database();
-        const fault failed = db.observes() ? observe(db) : db.run(statement::read);
-        if (failed != fault::none || !db.found() || holder_read(db) == holder::us) return false;
-        if (!db.observes() && db.number(column::released) != 0) return false;
+        if (db.observes()) {
+            const outcome<duration> left = on.observed_left();
+            if (*left <= duration::zero() || db.number(column::whose) == owner_is_us) return false;
+            result = busy_for(db.number(column::token), *left);
+            return true;
+        }
+        if (db.run(statement::read) != fault::none || !db.found() || holder_read(db) == holder::us) return false;
+        const bool has_term = db.number(column::live) != 0;
+        if (!has_term && (db.number(column::released) != 0 || db.number(column::whose) == owner_is_nobody)) return false;
         result = busy_as_read(db);
         return true;
     }

@@ -147,13 +147,15 @@ public:
     }
 
     // Ends a call, before its caller gets the result, which `done` has already. A session that is checked out to wait stays checked out.
+    // The caller of a call that throws gets no result, and so would never give back the locks of terms that it was granted.
     void check_in(session_pointer session, const call_texts& texts, const job& done)
     {
         session->become_direct_if_in_process();
         const std::lock_guard lock{mutex_};
         runs_inline_ = runs_inline_ || session->runs_inline();
         if (done.traits.ends_token != 0) locks_.ended(texts.name, done.traits.ends_token);
-        for (item_number i = 0; !session->waits && i < done.attempts_made(); ++i) note_granted(*session, done.attempt(i, texts));
+        const bool notes_granted = !session->waits && !session->inner().thrown();
+        for (item_number i = 0; notes_granted && i < done.attempts_made(); ++i) note_granted(*session, done.attempt(i, texts));
         end_call(session);
         if (session->waits) {
             session->last_return = ++uses_;

@@ -2,6 +2,7 @@
 // Which session a call gets.
 #include <leasehold/odbc/detail/session/pool.hpp>
 #include <leasehold/odbc/detail/session/steps.hpp>
+#include <leasehold/odbc/dialect/spec.hpp>
 #include <leasehold/odbc/dialect/sqlite.hpp>
 #include <support/environment.hpp>
 #include <support/temporary_directory.hpp>
@@ -9,8 +10,11 @@
 #include <boost/test/unit_test.hpp>
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <new>
+#include <string>
 #include <utility>
 
 namespace pool_test {
@@ -24,11 +28,40 @@ namespace {
 
 constexpr std::int64_t token = 7;
 
+// With session locks that nobody takes: a session without a thread does nothing while it is idle.
+leasehold::dialect::spec sqlite_with_locks(const leasehold::dialect::server_info& at)
+{
+    leasehold::dialect::spec described = leasehold::dialect::sqlite::describe(at);
+    for (std::string* const text : {&described.locks.lock, &described.locks.try_lock, &described.locks.unlock}) *text = "select 1";
+    return described;
+}
+
+// Is granted a term.
+class granted_job final : public od::job_with_result<granted_job, od::grant_answer> {
+public:
+    explicit granted_job(bool throws) noexcept : job_with_result{od::job_traits{.uses_table = false}}, throws_{throws} {}
+
+    od::fault try_once(od::session&, bool) override
+    {
+        result = od::granted(token, true);
+        if (throws_) throw std::bad_alloc{};
+        return od::fault::none;
+    }
+    [[nodiscard]] od::item_number attempts_made() const noexcept override { return 1; }
+    [[nodiscard]] od::job_attempt attempt(od::item_number, const od::call_texts& texts) const noexcept override
+    {
+        return {texts.name, texts.owner, texts.name, &result};
+    }
+
+private:
+    bool throws_;
+};
+
 // Two idle sessions: one has the lock of the term of "n", the other was used last.
 struct scene {
     temporary_directory folder;
     std::shared_ptr<const od::configuration> config = std::make_shared<const od::configuration>(
-        sqlite_connection_string(folder.path() / "leases.db"), leasehold::odbc_options{}, &leasehold::dialect::sqlite::describe);
+        sqlite_connection_string(folder.path() / "leases.db"), leasehold::odbc_options{}, &sqlite_with_locks);
     std::shared_ptr<od::pool> sessions = std::make_shared<od::pool>(config, true);
     od::session_pointer holder, other;
 
@@ -101,6 +134,21 @@ BOOST_AUTO_TEST_CASE(release_goes_to_the_session_that_has_the_lock_if_the_others
     BOOST_TEST(busy == other);
     BOOST_TEST(for_release() == holder);
     back(busy);
+}
+
+BOOST_AUTO_TEST_CASE(granted_term_gets_a_lock_unless_the_call_throws_so_that_nobody_is_told)
+{
+    const std::size_t before = sessions->count().locks;
+    for (const bool throws : {true, false}) {
+        const od::call_texts texts{.name = "m", .owner = "we"};
+        granted_job wanted{throws};
+        const od::session_pointer session = out(texts, wanted);
+        BOOST_REQUIRE(session->run(steady::now() + 10s));
+        wanted.take_result(session->inner().done());
+        BOOST_REQUIRE(wanted.result.result.granted());
+        sessions->check_in(session, texts, wanted);
+        BOOST_TEST(sessions->count().locks == before + (throws ? 0 : 1));
+    }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

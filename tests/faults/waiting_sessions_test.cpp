@@ -602,6 +602,34 @@ BOOST_AUTO_TEST_CASE(store_gives_its_locks_back_where_the_server_has_no_room_for
     BOOST_CHECK_NO_THROW(other.execute("create table of_somebody_else (n int primary key)"));
 }
 
+// The session may be used for calls: the server ends what these have stopped waiting for.
+BOOST_AUTO_TEST_CASE(wait_that_ends_since_locks_are_no_longer_used_leaves_the_session_its_time_outs)
+{
+    namespace od = lh::odbc::detail;
+    waiting_scene<postgresql_server> s;
+    const od::session_lock_key key{"leasehold", "n"};
+    odbc_connection holder{s.server.connection_string()};
+    static_cast<void>(holder.execute("select pg_advisory_lock(" + std::to_string(key.number()) + ")"));
+    const auto config = std::make_shared<const od::configuration>(s.server.connection_string(), lh::odbc_options{.session_locks = true},
+                                                                  &lh::dialect::detected::describe);
+    od::session waiter{config};
+    waiter.prepare({}, od::lock_job(od::lock_use::waits), steady_now() + 1min);
+    waiter.lock().set(key);
+    std::jthread waiting{[&] { waiter.perform(); }};
+    BOOST_REQUIRE(s.are_in_line(1));
+    config->disable_session_locks();
+    waiting.join();
+    BOOST_TEST((waiter.failed().kind == od::fault::none));
+    BOOST_TEST(!od::has_taken_lock(waiter));
+    BOOST_TEST(s.in_line() == 0);
+    const auto has_limit = [&](const std::string& setting) {
+        const std::string limit = "select 1 / case when current_setting('" + setting + "') = '0' then 0 else 1 end";
+        return waiter.database().run_text(limit) == od::fault::none;
+    };
+    BOOST_TEST(has_limit("statement_timeout"));
+    BOOST_TEST(has_limit("lock_timeout"));
+}
+
 BOOST_AUTO_TEST_CASE(waiters_poll_where_the_user_may_not_take_locks)
 {
     postgresql_server server;

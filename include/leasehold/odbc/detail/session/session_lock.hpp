@@ -64,8 +64,7 @@ public:
     // `id`: lock or try_lock. False: somebody else has it, or there are no such locks.
     outcome<bool> take(statement id)
     {
-        if (!db_.locks()) return false;
-        return unless(db_.run(id), [this] { return db_.number(column::locked) == 1; });
+        return db_.locks() ? run(id) : false;
     }
 
     // Without a limit, but in statements of a few seconds: a waiter that leaves cancels it. A session that has come back without the lock
@@ -101,6 +100,11 @@ private:
     static constexpr std::int64_t lock_time_ran_out = 0;  // see dialect::session_lock_sql::lock
     static constexpr std::chrono::steady_clock::time_point never_asked{};
 
+    outcome<bool> run(statement id)
+    {
+        return unless(db_.run(id), [this] { return db_.number(column::locked) == 1; });
+    }
+
     void note_asked(std::chrono::steady_clock::time_point at) noexcept { asked_at_ = at.time_since_epoch().count(); }
 
     outcome<bool> wait_in_server(const dialect::session_lock_sql& locks)
@@ -114,11 +118,11 @@ private:
             note_asked(std::chrono::steady_clock::now());
             if (!locks.before_wait.empty())
                 if (const fault failed = db_.run_text(locks.before_wait); failed != fault::none) return failed;
-            if (cancelled_) {
+            if (cancelled_ || !db_.locks()) {
                 release_all(locks);
                 return false;
             }
-            const outcome<bool> has_it = take(statement::lock);
+            const outcome<bool> has_it = run(statement::lock);  // also if locks are disabled now: it changes back what before_wait has
             if (has_it.ok() && db_.locks() && db_.number(column::locked) == lock_time_ran_out) continue;
             const bool timed_out = has_it.failed() == fault::lock_timeout;
             const bool was_ended = timed_out || (cancelled_ && !has_it.ok() && has_it.failed() != fault::connection_lost);

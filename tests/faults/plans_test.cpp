@@ -122,11 +122,12 @@ std::vector<planned> planned_statements(const od::statement_catalog& sql)
 {
     std::vector<planned> all;
     const auto add = [&all](const od::compiled_statement& each, bool of_fence = false) {
-        const bool names_rows = each.sql.find("plans") != std::string::npos && each.sql.find("1 = 0") == std::string::npos &&
+        const bool names_rows = each.sql.find("plans") != std::string::npos &&
                                 (!each.sql.starts_with("insert") || each.sql.find(" select ") != std::string::npos);
         if (names_rows) all.push_back({&each, of_fence});
     };
-    for (std::size_t i = 0; i < od::statement_count; ++i) add(sql[static_cast<od::statement>(i)]);
+    for (std::size_t i = 0; i < od::statement_count; ++i)
+        if (const auto id = static_cast<od::statement>(i); id != od::statement::write_nothing) add(sql[id]);
     for (const auto& each : sql.batches().statements) add(each);
     for (const auto* each : {&sql.fence().lock, &sql.fence().write, &sql.fence().write_back}) add(*each, true);
     return all;

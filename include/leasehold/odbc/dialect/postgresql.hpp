@@ -64,6 +64,9 @@ struct postgresql {
             {"{released now}", "to_timestamp(86400 + date_part('epoch', clock_timestamp()) / 1000)"},
             {"{recent}", "'1971-01-01 00:00:00+00'"},
             {"{name bytes}", "octet_length({name})"},
+            // The second part is never true. It is looked at once, before any row, and writes to the write-ahead log, so that a synchronous
+            // standby has to confirm the commit.
+            {"{no row}", "{name} = '' and (select pg_logical_emit_message(true, 'leasehold', '')) is null"},
             {"{key}", "cast(:lock_number as bigint)"},
         };
         d.schema = schema();

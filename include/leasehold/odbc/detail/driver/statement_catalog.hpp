@@ -86,7 +86,7 @@ public:
         const dialect::handover_sql& h = d.handover;
         const dialect::checkpoint_sql& c = d.checkpoint;
         const std::span<const column> list = d.observes ? std::span<const column>{columns::observed_list} : columns::list;
-        const std::string write_nothing = d.without_waiting + "update {table} set {owner} = {owner} where 1 = 0";
+        const std::string write_nothing = d.without_waiting + "update {table} set {owner} = {owner} where {no row}";
         const struct {
             statement id;
             const std::string& text;
@@ -134,6 +134,7 @@ public:
         for (const auto& [marker, fragment] : spec.fragments) replace_all(text, marker, fragment);
         replace_all(text, "{table by name}", "{table}" + spec.by_name);
         replace_all(text, "{data and request}", data_and_request);
+        replace_all(text, "{no row}", "1 = 0");
         replace_all(text, "{table}", quoted_identifier(options.table, spec.quote));
         for (const auto& [marker, column] : column_markers)
             replace_all(text, marker, quoted_identifier(options.columns.*column, spec.quote));

@@ -74,7 +74,7 @@ grant_answer busy_as_read(const flow_database auto& db)
 }
 
 // After a lock time-out at the row of an ended term: a fence or another attempt has the row, and that is busy. Or nobody can write to
-// the table, and that is an error. The statement waits for the table's lock, but for no row's.
+// the table, or have a commit confirmed by a standby, and that is an error. The statement waits for both, but for no row's lock.
 outcome<grant_answer> busy_unless_table_is_locked(flow_database auto& db, grant_answer busy)
 {
     return unless(db.run(statement::write_nothing), [&] { return busy; });

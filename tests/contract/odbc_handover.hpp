@@ -39,7 +39,14 @@ void check_says(Store& store, const std::string& name)
     BOOST_TEST(shows_after("priority 6") == "priority 6");
     BOOST_TEST(shows_after("as shard 3 of a") == "as shard 3 of a");
     BOOST_TEST(shows_after("as shard 2 of b") == "as shard 2 of b");
+    BOOST_TEST(shows_after("as shard 4095 of a of b") == "as shard 4095 of a of b");
+    BOOST_TEST(shows_after("priority -2147483648") == "priority -2147483648");
     BOOST_TEST(shows_after("z") == "z");
+    for (const std::string words : {"priority fix, please restart", "as shard keeper of the week, please restart"}) {
+        BOOST_TEST(shows_after(words.c_str()) == words);
+        BOOST_TEST(shows_after("priority 7") == words);
+        BOOST_TEST(shows_after("as shard 3 of a") == words);
+    }
 }
 
 /// A table that lacks a column is told by whatever is asked first, and nothing is granted. It works as soon as the column is there.

@@ -178,8 +178,11 @@ inline handover_sql plain_handover()
     h.publish = "update {table by name} set {data} = :data, {data_token} = {token} where {this live term}";
     h.published = "select {data} from {table} where {this term} and {seen live} and {data_token} = {token}";
     h.request = "update {table by name} set {request} = :data, {request_token} = {token} where {name} = :name and {owner} <> '' and {live}";
-    h.request_of_candidate = h.request + " and ({request_token} is null or {request_token} <> {token} or {request} like 'priority %'"
-                                         " or {request} like 'as shard % of %')";
+    // LIKE knows no digits: a number is one word, and that of a shard has at most four of them.
+    h.request_of_candidate = h.request + " and ({request_token} is null or {request_token} <> {token}"
+                                         " or ({request} like 'priority %' and {request} not like 'priority % %')"
+                                         " or {request} like 'as shard _ of %' or {request} like 'as shard __ of %'"
+                                         " or {request} like 'as shard ___ of %' or {request} like 'as shard ____ of %')";
     h.requested = "select {request} from {table} where {this term} and {seen live} and {request_token} = {token}";
     h.said = "select {token}, {data and request} from {table} where {name} = :name and {seen live}";
     return h;

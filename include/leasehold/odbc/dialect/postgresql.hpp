@@ -76,6 +76,8 @@ struct postgresql {
         d.renew = "with \"locked row\" as (select {expires_at} from {table} where {this term} for no key update)"
                   " update {table} set {expires_at} = greatest({expires_at}, {later}) where {this term}"
                   " and (select {live} from \"locked row\")";
+        // Not locked first, which would cost a third of the statement. After a wait it may end a term that has expired meanwhile, and keep
+        // its min_hold, unless somebody else has had the name.
         d.release = "update {table} set {owner} = case when cast(:us as bigint) > 0 then '' else {owner} end, {expires_at} ="
                     " case when cast(:us as bigint) > 0 then {later} else {released now} end where {this live term}";
         // A wait for the synchronous standby that somebody cancels ends in success with a warning, in any language. Few other statements

@@ -92,6 +92,28 @@ struct scene {
     std::string record() const { return store.checkpoint("report").value().text; }
 };
 
+// The answer to the first completion gets lost, and comes so late that others have had a term.
+struct late_store : lh::forwarding_store<memory, late_store> {
+    using forwarding_store::forwarding_store;
+
+    bool replace_checkpoint(std::string_view name, std::string_view owner, lh::fencing_token token, std::string_view replaced,
+                            std::string_view text, std::error_code& ec)
+    {
+        const bool is_late = text.find("\ncompleted: ") != std::string_view::npos && std::exchange(first, false);
+        if (!is_late || carries_out) {
+            const bool saved = underlying().replace_checkpoint(name, owner, token, replaced, text, ec);
+            if (!is_late) return saved;
+        }
+        meanwhile();
+        ec = lh::errc::store_unavailable;
+        return false;
+    }
+
+    bool carries_out = true;
+    bool first = true;
+    std::function<void()> meanwhile;
+};
+
 // Saves may stay behind on their way, with their answers lost; the first of them may be carried out later.
 struct leaving_store : lh::forwarding_store<memory, leaving_store> {
     using forwarding_store::forwarding_store;
@@ -613,6 +635,31 @@ BOOST_FIXTURE_TEST_CASE(completion_whose_answer_got_lost_is_read_back, scene)
     lh::recurring job{losing, "report", nightly, clock, lh::no_renewal{}};
     BOOST_TEST((completes(job) == last_night));
     BOOST_TEST(is_empty(job.try_begin()));
+}
+
+BOOST_AUTO_TEST_CASE(completion_whose_answer_got_lost_before_the_term_ended_is_not_told_as_none)
+{
+    enum class next_host { begins_the_next, completes_the_next, completes_this_one };
+    for (const next_host does : {next_host::begins_the_next, next_host::completes_the_next, next_host::completes_this_one}) {
+        scene s;
+        late_store late{s.store};
+        late.carries_out = does != next_host::completes_this_one;
+        lh::recurring job{late, "report", nightly, s.clock, lh::no_renewal{}};
+        auto other = s.host("other", {.max_attempts = 3});  // so that its beginnings are noted
+        auto run = job.try_begin();
+        BOOST_REQUIRE(run.held());
+        late.meanwhile = [&] {
+            s.clock.advance(late.carries_out ? 24h : 2min);
+            auto next = other.try_begin();
+            BOOST_TEST((next.fire() == (late.carries_out ? last_night + 24h : last_night)));
+            if (does != next_host::begins_the_next) BOOST_TEST(next.complete());
+        };
+        std::error_code ec;
+        BOOST_TEST(run.complete(ec) == (does == next_host::begins_the_next));
+        const bool unknown = does == next_host::completes_the_next;
+        BOOST_TEST((ec == (unknown ? make_error_code(lh::errc::store_unavailable) : std::error_code{})));
+        BOOST_TEST(run.completed() == (does == next_host::begins_the_next));
+    }
 }
 
 BOOST_FIXTURE_TEST_CASE(save_that_was_left_behind_opens_no_completed_fire, scene)

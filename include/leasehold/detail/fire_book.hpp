@@ -192,10 +192,11 @@ public:
 
     // Writes the record under the holder's term, as one of this schedule, in the place of the one before. A text of the job that somebody
     // has saved meanwhile is taken over, unless this write is to save one. False: the term is over, or has completed this fire or a later
-    // one by then.
+    // one by then. A completion whose answer got lost, and that the record does not tell of any more, is an error.
     bool write(fencing_token token, const fire_record& before, fire_record& record, std::error_code& ec, bool saves_text = false)
     {
         bool written = false;
+        std::error_code unanswered;  // of a save that may have been carried out
         ec.clear();
         catch_into(ec, [&] {
             std::optional<std::string> replaced = before.schedule.empty() ? before.text.value_or("") : to_text(before);
@@ -211,6 +212,7 @@ public:
                     }
                     continue;
                 }
+                unanswered = ec;
                 std::error_code not_read;
                 written = is_saved(token, text, not_read);
                 if (written) ec.clear();
@@ -220,6 +222,7 @@ public:
         });
         if (written && !ec) catch_into(ec, [&] { knows_up_to(token, record); });
         if (!written || ec) forget();
+        if (!written && !ec && unanswered && completes(record)) catch_into(ec, [&] { written = was_completed(token, record, unanswered, ec); });
         return written && !ec;
     }
 
@@ -380,6 +383,23 @@ private:
         return !ec && saved && saved->token == token && saved->text == text;
     }
 
+    [[nodiscard]] static bool completes(const fire_record& record) noexcept
+    {
+        return record.last && !record.open && record.last->fire == record.passed;
+    }
+
+    // The answer to a save that completes a fire got lost, and the term is over by now. If later fires were completed since, nothing tells
+    // whether it was carried out: then it is the error of the save.
+    bool was_completed(fencing_token token, const fire_record& record, const std::error_code& unanswered, std::error_code& ec)
+    {
+        const std::optional<fire_record> there = read(token, ec);
+        if (!ec && there->last == record.last) return true;
+        const bool is_open = !ec && there->passed < record.passed;
+        const bool by_another = !ec && there->last && there->last->fire == record.last->fire;
+        ec = is_open || by_another ? std::error_code{} : unanswered;
+        return false;
+    }
+
     // After a save that wrote nothing: the text that the next try replaces. That is a save of this term whose answer got lost, or nothing,
     // after a purge. None: the term is over, or what is there has done more, or another term has completed the fire.
     std::optional<std::string> to_be_replaced(fencing_token token, std::string_view replaced, const fire_record& record,
@@ -391,8 +411,7 @@ private:
         if (ec || saved->text == replaced) return std::nullopt;
         const std::optional<fire_record> there = read_fire_record(saved->text);
         if (!there || there->passed > record.passed) return std::nullopt;
-        const bool completes = record.last && !record.open && record.last->fire == record.passed;
-        if (completes && there->passed == record.passed && saved->token != token) return std::nullopt;
+        if (completes(record) && there->passed == record.passed && saved->token != token) return std::nullopt;
         return std::move(saved->text);
     }
 

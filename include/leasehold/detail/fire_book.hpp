@@ -222,7 +222,8 @@ public:
         });
         if (written && !ec) catch_into(ec, [&] { knows_up_to(token, record); });
         if (!written || ec) forget();
-        if (!written && !ec && unanswered && completes(record)) catch_into(ec, [&] { written = was_completed(token, record, unanswered, ec); });
+        if (!written && !ec && unanswered && completes(record))
+            catch_into(ec, [&] { written = was_completed(token, record, unanswered, ec); });
         return written && !ec;
     }
 

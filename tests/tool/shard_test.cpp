@@ -161,7 +161,8 @@ BOOST_FIXTURE_TEST_CASE(host_that_had_no_descriptor_for_a_command_keeps_its_shar
     BOOST_REQUIRE_MESSAGE(eventually([this] { return has(errors(), "can't run sh: "); }, 60s), errors());
     std::filesystem::remove(path("go"));
     for_the_socket_alone.lift();
-    BOOST_TEST(eventually([this] { return lines("notes") == std::multiset<std::string>{"begin 0", "begin 0", "begin 1"}; }, 60s));
+    BOOST_TEST(eventually([this] { return lines("notes") == std::multiset<std::string>{"begin 0", "begin 0", "begin 1"}; }, 60s),
+               file("notes") + errors());
     host.signal(SIGTERM);
     BOOST_TEST(host.wait(20s).success());
 }

@@ -70,9 +70,23 @@ bool tool_fixture::file_gets(const std::string& name, const std::string& text, s
 
 bool tool_fixture::held(const std::string& name) { return run({"show", name}).status == exit_status{}; }
 
+namespace {
+
+// As in /proc/PID/stat; X: there is no such process.
+char state_of(pid_t process)
+{
+    const std::string stat = read_file("/proc/" + std::to_string(process) + "/stat");
+    const std::size_t bracket = stat.rfind(')');
+    return bracket != std::string::npos && bracket + 2 < stat.size() ? stat[bracket + 2] : 'X';
+}
+
+}  // namespace
+
 #if defined(__linux__)
 limited_descriptors::limited_descriptors(pid_t process, rlim_t more) : process_{process}
 {
+    // While it runs, it may have descriptors that it is about to close.
+    if (!eventually([process] { return state_of(process) == 'S'; })) throw std::runtime_error{"it does not come to rest"};
     const std::string open = "/proc/" + std::to_string(process) + "/fd/";
     if (::prlimit(process, RLIMIT_NOFILE, nullptr, &before_) != 0) throw std::runtime_error{"its limit can't be read"};
     rlimit limited = before_;
@@ -97,9 +111,8 @@ std::string read_file(const std::filesystem::path& file)
 
 bool alive(pid_t process)
 {
-    const std::string stat = read_file("/proc/" + std::to_string(process) + "/stat");
-    const std::size_t bracket = stat.rfind(')');
-    return bracket != std::string::npos && bracket + 2 < stat.size() && stat[bracket + 2] != 'Z' && stat[bracket + 2] != 'X';
+    const char state = state_of(process);
+    return state != 'Z' && state != 'X';
 }
 
 }  // namespace leasehold_test

@@ -115,15 +115,17 @@ public:
         ec = errc::store_conflict;
     }
 
-    // Removes the record if it says this count, and no member is left; `leaver` owned the row of the one that has left.
+    // Removes the record if it says this count, and no member is left; `leaver` owned the row of the one that has left. The record is read
+    // first: whoever joins after that writes it again, under a greater token, and it stays.
     void remove_if_unused(std::size_t count, std::string_view leaver, std::error_code& ec)
     {
+        const std::string text = count_text(count);
+        const std::optional<lease_record> record = store_.inspect(name_, ec);
+        if (ec || !record || record->owner != text) return;
         const std::vector<lease_record> members = store_.list(members_of(name_), ec);
         const auto is_left = [&](const lease_record& member) { return member.owner != leaver && words_in(member.data); };
         if (ec || std::ranges::any_of(members, is_left)) return;
-        const std::string text = count_text(count);
-        const acquire_result mine = write(text, ttl_, ec);
-        if (!ec && mine.granted()) store_.release(name_, text, mine.token, duration::zero(), ec);
+        store_.release(name_, text, record->token, duration::zero(), ec);
     }
 
     // Says what agree() or replace() has found instead of this count, whose it is, and what to do. Does I/O.

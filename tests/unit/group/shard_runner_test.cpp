@@ -79,6 +79,20 @@ struct lagging_store : lh::forwarding_store<memory_type, lagging_store> {
     std::vector<lh::lease_record> latest;
 };
 
+// Somebody is at work as soon as the list has been read.
+struct joining_store : lh::forwarding_store<memory_type, joining_store> {
+    using forwarding_store::forwarding_store;
+
+    std::vector<lh::lease_record> list(std::string_view prefix, std::error_code& ec)
+    {
+        std::vector<lh::lease_record> all = forwarding_store::list(prefix, ec);
+        if (const auto joins = std::exchange(after_list, {})) joins();
+        return all;
+    }
+
+    std::function<void()> after_list;
+};
+
 struct scene {
     lh::manual_clock clock;
     memory_type store{clock};
@@ -241,6 +255,22 @@ BOOST_AUTO_TEST_CASE(last_member_that_leaves_removes_the_record_of_the_count_tho
     BOOST_REQUIRE(lags.latest.size() == 1U);
     BOOST_REQUIRE(other.step(of_other, true, no_work).over);
     BOOST_TEST(!store.inspect("jobs", ec));
+}
+
+BOOST_AUTO_TEST_CASE(last_member_that_leaves_as_another_joins_leaves_the_record_of_the_count)
+{
+    std::error_code ec;
+    joining_store joins{store};
+    lh::group::shard_runner leaver{joins, "jobs", 2, {.ttl = 9s, .id = "a"}, clock};
+    decltype(leaver)::session of_leaver{leaver};
+    runner_type joiner{store, "jobs", 2, {.ttl = 9s, .id = "b"}, clock};
+    runner_type::session of_joiner{joiner};
+    const auto no_work = [](const auto&) {};
+    BOOST_REQUIRE(!leaver.step(of_leaver, false, no_work).over);
+    joins.after_list = [&] { BOOST_TEST(!joiner.step(of_joiner, false, no_work).over); };
+    BOOST_REQUIRE(leaver.step(of_leaver, true, no_work).over);
+    BOOST_REQUIRE(!joins.after_list);
+    BOOST_TEST(store.inspect("jobs", ec).has_value());
 }
 
 BOOST_AUTO_TEST_CASE(count_of_members_that_were_killed_is_kept_for_a_day_and_who_is_refused_is_told_what_to_do)

@@ -5,7 +5,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <cstdlib>
+#include <fstream>
+#include <optional>
+#include <random>
 #include <sstream>
 #include <string_view>
 #include <system_error>
@@ -140,19 +144,40 @@ std::map<std::string, std::string> faketime_environment(const std::string& offse
     throw missing_requirement{"no libfaketime.so.1"};
 }
 
-int free_port()
+namespace
+{
+
+/// Whether a socket can be bound to `port` of 127.0.0.1; which it is then, where `port` is 0 and the system has chosen.
+std::optional<int> bindable_port(int port)
 {
     const int listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    address.sin_port = htons(static_cast<std::uint16_t>(port));
     socklen_t size = sizeof address;
     auto* generic = reinterpret_cast<sockaddr*>(&address);
-    const bool known = listener >= 0 && ::bind(listener, generic, size) == 0 && ::getsockname(listener, generic, &size) == 0;
+    const bool bound = listener >= 0 && ::bind(listener, generic, size) == 0 && ::getsockname(listener, generic, &size) == 0;
     const int error = errno;
     if (listener >= 0) ::close(listener);
-    if (!known) throw std::system_error{error, std::generic_category(), "looking for a free port"};
-    return ntohs(address.sin_port);
+    if (bound) return ntohs(address.sin_port);
+    if (error == EADDRINUSE) return std::nullopt;
+    throw std::system_error{error, std::generic_category(), "looking for a free port"};
+}
+
+}  // namespace
+
+int free_port()
+{
+    // Not one that the system gives to outgoing connections: a connection could have it while the server is down.
+    constexpr int first = 12000, enough = 1000;
+    int first_outgoing = 32768;
+    std::ifstream{"/proc/sys/net/ipv4/ip_local_port_range"} >> first_outgoing;
+    if (first_outgoing - first < enough) return bindable_port(0).value();
+    thread_local std::mt19937 random{std::random_device{}()};
+    std::uniform_int_distribution<int> any{first, first_outgoing - 1};
+    for (;;)
+        if (const auto port = bindable_port(any(random))) return *port;
 }
 
 }  // namespace leasehold_test

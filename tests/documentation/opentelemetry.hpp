@@ -9,7 +9,8 @@
 // real one is tested by opentelemetry/opentelemetry_test.cpp.
 namespace leasehold::inline v0 {
 
-struct opentelemetry_hook {
+class opentelemetry_hook {
+public:
     void operator()(const store_call&, const store_call_report&) const noexcept {}
     void operator()(const lease_event&) const noexcept {}
 };

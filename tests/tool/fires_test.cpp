@@ -79,7 +79,7 @@ BOOST_FIXTURE_TEST_CASE(metrics_file_counts_runs_that_failed_and_were_given_up, 
 
 BOOST_FIXTURE_TEST_CASE(metrics_file_tells_of_the_last_run_that_was_completed_by_whichever_command, scene)
 {
-    const auto completed = [this](const std::string& name) {
+    const auto completed = [](const std::string& name) {
         return "leasehold_fires_total{lease=\"report\",outcome=\"completed\",file=\"" + name + "\"} ";
     };
     const std::string last = "leasehold_fire_last_completed_timestamp_seconds{lease=\"report\",file=";

@@ -144,10 +144,9 @@ std::map<std::string, std::string> faketime_environment(const std::string& offse
     throw missing_requirement{"no libfaketime.so.1"};
 }
 
-namespace
-{
+namespace {
 
-/// Whether a socket can be bound to `port` of 127.0.0.1; which it is then, where `port` is 0 and the system has chosen.
+/// `port` if it is free on 127.0.0.1, and for 0 a free one that the system chooses.
 std::optional<int> bindable_port(int port)
 {
     const int listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);

@@ -552,16 +552,18 @@ private:
     void publish(session& s, bool stopping)
     {
         const std::string text = words_text(words(s, stopping));
+        const fencing_token membership = s.member.guard().token();
         std::error_code ec;
         if (text != s.published)
             s.member.publish(text, ec);
         else
             s.member.keep(ec);
         if (!ec || ec == errc::invalid_owner) s.replaced = static_cast<bool>(ec);  // after another error it is what it was
+        if (s.member.guard().token() != membership) s.published.clear();
         if (ec)
             tell_failure("join", ec);
-        else
-            s.published = text;
+        else if (std::exchange(s.published, text).empty())
+            agree(s, true);  // before it had words, the last of the others may have left and removed the record
     }
 
     // True: the store has granted some.

@@ -93,6 +93,21 @@ struct joining_store : lh::forwarding_store<memory_type, joining_store> {
     std::function<void()> after_list;
 };
 
+// Somebody is at work just before something is published.
+struct publishing_store : lh::forwarding_store<memory_type, publishing_store> {
+    using forwarding_store::forwarding_store;
+
+    template <class Make>
+    auto around(const lh::store_call& call, std::error_code&, Make make) -> decltype(make())
+    {
+        if (call.operation == lh::store_operation::publish)
+            if (const auto works = std::exchange(before_publish, {})) works();
+        return make();
+    }
+
+    std::function<void()> before_publish;
+};
+
 struct scene {
     lh::manual_clock clock;
     memory_type store{clock};
@@ -271,6 +286,27 @@ BOOST_AUTO_TEST_CASE(last_member_that_leaves_as_another_joins_leaves_the_record_
     BOOST_REQUIRE(leaver.step(of_leaver, true, no_work).over);
     BOOST_REQUIRE(!joins.after_list);
     BOOST_TEST(store.inspect("jobs", ec).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(record_of_the_count_stays_if_the_last_member_leaves_before_one_that_joins_has_published_its_words)
+{
+    std::error_code ec;
+    publishing_store publishes{store};
+    lh::group::shard_runner joiner{publishes, "orders", 2, {.ttl = 9s, .id = "b"}, clock};
+    decltype(joiner)::session of_joiner{joiner};
+    const auto no_work = [](const auto&) {};
+    for (const bool again : {false, true}) {
+        step();
+        publishes.before_publish = [&] { BOOST_TEST(runner.step(*session, true, no_work).over); };
+        BOOST_REQUIRE(!joiner.step(of_joiner, false, no_work).over);
+        BOOST_REQUIRE(!publishes.before_publish);
+        BOOST_TEST_INFO("it joins again: " << again);
+        BOOST_TEST(store.inspect("orders", ec).has_value());
+        // It loses its membership, and joins again at its next look.
+        BOOST_REQUIRE(store.force_release("orders/members/b"));
+        session.emplace(runner);
+        clock.advance(9s);
+    }
 }
 
 BOOST_AUTO_TEST_CASE(count_of_members_that_were_killed_is_kept_for_a_day_and_who_is_refused_is_told_what_to_do)

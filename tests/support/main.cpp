@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // main() of every test program: Boost.Test's, and skipping where something is missing.
 #include <support/environment.hpp>
+#include <support/time_limit.hpp>
 
 #define BOOST_TEST_NO_MAIN
 #include <boost/test/execution_monitor.hpp>
@@ -8,6 +9,7 @@
 #include <boost/test/unit_test_monitor.hpp>
 
 #include <iostream>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +17,7 @@ namespace {
 
 constexpr int skipped = 77;
 bool something_missing = false;
+std::optional<leasehold_test::time_limit> limit;
 
 int report_missing(const leasehold_test::missing_requirement& missing)
 {
@@ -32,6 +35,7 @@ bool initialise()
     boost::unit_test::framework::master_test_suite().p_name.value = "leasehold";
     boost::unit_test::unit_test_monitor_t::instance().register_exception_translator<leasehold_test::missing_requirement>(
         &report_missing);
+    if (limit) boost::unit_test::framework::register_observer(*limit);
     return true;
 }
 
@@ -43,6 +47,8 @@ int main(int argc, char** argv)
     std::string no_signals{"--catch_system_errors=no"};
     std::vector<char*> arguments(argv, argv + argc);
     arguments.insert(arguments.begin() + 1, no_signals.data());
+    if (const auto seconds = leasehold_test::time_limit::from_environment()) limit.emplace(*seconds);
     const int result = boost::unit_test::unit_test_main(&initialise, static_cast<int>(arguments.size()), arguments.data());
+    limit.reset();
     return result == 0 && something_missing ? skipped : result;
 }

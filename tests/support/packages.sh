@@ -137,7 +137,7 @@ leasehold_test_packages=("${leasehold_asio_packages[@]}" libasio-dev=header:asio
     libcli11-dev=header:CLI/CLI.hpp nlohmann-json3-dev=header:nlohmann/json.hpp tmux=command:tmux zsh=command:zsh mandoc=command:mandoc
     systemd=command:systemd-analyze
     bash-completion=file:/usr/share/bash-completion/bash_completion
-    git=command:git pkg-config=command:pkg-config python3=command:python3
+    git=command:git pkg-config=command:pkg-config python3=command:python3 elfutils=command:eu-stack
     doxygen=command:doxygen
     faketime=file:/usr/lib*/*/faketime/libfaketime.so.1)
 leasehold_site_packages=(doxygen=command:doxygen nodejs=command:node npm=command:npm python3=command:python3)

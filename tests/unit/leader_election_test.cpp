@@ -340,7 +340,7 @@ BOOST_AUTO_TEST_CASE(stop_callbacks_of_a_resignation_may_take_locks_and_ask_who_
 {
     std::mutex mutex;
     std::atomic<int> callbacks = 0;
-    std::atomic<bool> done = false, led_when_told = false;
+    std::atomic<bool> led_when_told = false;
     candidate a{store, "a", never_lost};
     a.lead = [&](auto& term) {
         const std::stop_callback helper{term.stop_token(), [&] {
@@ -350,8 +350,8 @@ BOOST_AUTO_TEST_CASE(stop_callbacks_of_a_resignation_may_take_locks_and_ask_who_
                                         }};
         while (term.held()) std::this_thread::yield();
     };
-    std::jthread asks{[&] {
-        while (!done) {
+    std::jthread asks{[&](const std::stop_token& stop) {
+        while (!stop.stop_requested()) {
             const std::lock_guard lock{mutex};
             for (int i = 0; i < 100; ++i) (void)a.election.is_leader();
         }
@@ -363,7 +363,6 @@ BOOST_AUTO_TEST_CASE(stop_callbacks_of_a_resignation_may_take_locks_and_ask_who_
         BOOST_TEST(eventually([&] { return callbacks == round; }));
     }
     BOOST_TEST(!led_when_told);
-    done = true;
 }
 
 // For ThreadSanitizer.

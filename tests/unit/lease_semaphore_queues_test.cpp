@@ -287,7 +287,7 @@ BOOST_FIXTURE_TEST_CASE(first_of_the_line_keeps_the_permits_for_itself_while_it_
             const auto both = semaphore.acquire(2, stop.get_token());
             got = both.size();
         }};
-        BOOST_TEST(eventually([&] { return kept_by() == semaphore.owner(); }));
+        BOOST_TEST(eventually([&] { return kept_by() == semaphore.owner() && clock.sleepers() == 2; }), "its renewals, and the waiter");
         for (int i = 0; i < 40; ++i) clock.advance(9s);
         BOOST_TEST(eventually([&] { return kept_by() == semaphore.owner(); }), "it is renewed");
         if (is_served)

@@ -17,7 +17,7 @@ namespace {
 
 constexpr int skipped = 77;
 bool something_missing = false;
-std::optional<leasehold_test::time_limit> limit;
+leasehold_test::time_limit* limit = nullptr;  // not destroyed by exit(), which a child of fork() may call: it lacks the thread
 
 int report_missing(const leasehold_test::missing_requirement& missing)
 {
@@ -47,8 +47,8 @@ int main(int argc, char** argv)
     std::string no_signals{"--catch_system_errors=no"};
     std::vector<char*> arguments(argv, argv + argc);
     arguments.insert(arguments.begin() + 1, no_signals.data());
-    if (const auto seconds = leasehold_test::time_limit::from_environment()) limit.emplace(*seconds);
+    std::optional<leasehold_test::time_limit> watched;
+    if (const auto seconds = leasehold_test::time_limit::from_environment()) limit = &watched.emplace(*seconds);
     const int result = boost::unit_test::unit_test_main(&initialise, static_cast<int>(arguments.size()), arguments.data());
-    limit.reset();
     return result == 0 && something_missing ? skipped : result;
 }
